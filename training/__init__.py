@@ -1,0 +1,1 @@
+"""What is learned: models, verifiers, classifiers, and the data they learn from."""

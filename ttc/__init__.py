@@ -1,0 +1,1 @@
+"""The benchmark core and the inference strategies."""

@@ -1,0 +1,115 @@
+"""The seams: what a backend, a verifier, a judge, a benchmark and a strategy must offer. Each is its frozen config with one verb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from ttc.records import Answer, Exam, Gold, Question, Request, Sample, Selection, StepScores, Verdict
+
+if TYPE_CHECKING:
+    from ttc.compute import ModelShape
+    from ttc.pool import Outcome, Pool
+    from ttc.session import Session
+    from ttc.strategies.draw import Draw
+
+
+class Inbox(Protocol):
+    """Where a backend takes its work from. Media are decoded as a request is taken, so only what is in flight is in memory."""
+
+    def take(self, *, wait: bool) -> Request | None:
+        """The next request.
+
+        Args:
+            wait: block until there is one. None then means that the run is over; without `wait` it means nothing is waiting now.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """An opened backend. Lives on one thread."""
+
+    name: str
+    """Engine and version, recorded beside each sample: `transformers 5.24.0`."""
+
+    def serve(self, inbox: Inbox) -> Iterator[Sample]:
+        """Take requests until the inbox is over, and yield each sample as soon as it is finished, in any order.
+
+        A request that can never succeed yields samples with a status. Raises BackendUnavailable where the engine cannot go on.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free the device."""
+        ...
+
+
+class Backend(Protocol):
+    """Config of an engine: cheap to hold, heavy to open."""
+
+    def identity(self) -> Mapping[str, object]:
+        """What determines the samples: model, revision or content hash, adapter, dtype, quantisation, pixels, template arguments.
+
+        Goes into every key as JSON, so two engines over the same weights share samples. Must not load the model.
+        Raises UserError where the model cannot be found.
+        """
+        ...
+
+    def shape(self) -> ModelShape | None:
+        """The model's shape for FLOPs, read from its config file; None where unknown (an API)."""
+        ...
+
+    def open(self) -> Engine:
+        """Load the model. Raises UserError with the way out where it cannot."""
+        ...
+
+
+class Benchmark(Protocol):
+    """Config of a data set."""
+
+    def load(self) -> Exam:
+        """Read and check the data. Raises UserError for a missing file or a wrong name."""
+        ...
+
+
+class Verifier(Protocol):
+    """Scores replies without gold."""
+
+    name: str
+
+    def score(self, question: Question, samples: Sequence[Sample]) -> Sequence[StepScores]:
+        """One record per sample, in order."""
+        ...
+
+
+class Judge(Protocol):
+    """Compares an answer with the gold. Costs nothing on the x axis."""
+
+    def judge(self, question: Question, gold: Gold, answer: Answer) -> Verdict:
+        """Credit for one extracted answer; 0 wherever there is none."""
+        ...
+
+
+class Strategy(Protocol):
+    """Spends samples on one question and stands by an answer."""
+
+    kind: str
+    uses_gold: ClassVar[bool]
+    """True for what needs the truth, such as the oracle: kept out of tables of methods."""
+
+    async def solve(self, session: Session) -> Selection:
+        """Run live on one question, all compute through the session."""
+        ...
+
+
+class ParallelStrategy(Strategy, Protocol):
+    """A strategy that is a pure function of independent samples: its curve at every budget is computed, not run."""
+
+    @property
+    def draw(self) -> Draw:
+        """The samples it needs."""
+        ...
+
+    def expected(self, pool: Pool, k: int) -> Outcome:
+        """Exact expectation over a fresh run of k samples. Raises ValueError for k above the pool's size. Source: estimators."""
+        ...

@@ -1,0 +1,1 @@
+"""What scores a sample without seeing the gold answer."""
