@@ -42,3 +42,18 @@ class Outcome:
     prompt_tokens: float
     completion_tokens: float
     flops: float | None
+
+
+def outcome(pool: Pool, k: int, *, credit: float, coverage: float) -> Outcome:
+    """The outcome of a strategy that draws exactly k samples: costs are k times the pool's mean, the prompt paid once.
+
+    Raises:
+        ValueError: k is not in 1..n.
+    """
+    if not 1 <= k <= pool.n:
+        raise ValueError(f"question {pool.question_id}: k={k} with {pool.n} samples; k must be 1 to {pool.n}")
+    flops = None
+    if pool.prefill_flops is not None and pool.decode_flops is not None:
+        flops = pool.prefill_flops + k * sum(pool.decode_flops) / pool.n
+    tokens = k * sum(pool.completion_tokens) / pool.n
+    return Outcome(credit, coverage, float(k), float(pool.prompt_tokens), tokens, flops)

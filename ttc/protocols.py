@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ttc.compute import ModelShape
     from ttc.pool import Outcome, Pool
     from ttc.session import Session
-    from ttc.strategies.draw import Draw
+    from ttc.draw import Draw
 
 
 class Inbox(Protocol):

@@ -1,0 +1,255 @@
+"""Bank first, then engine: gathers the draws of many questions, orders only what is missing, and commits what comes back.
+
+Strategies wait on the event loop; the engine blocks on a thread of its own and pulls requests from an inbox, so that it never
+idles between batches. Every sample goes to the bank before anybody sees it.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ttc import keys, media
+from ttc.bank import Bank, Writer
+from ttc.errors import BackendUnavailable, MediaError
+from ttc.protocols import Backend
+from ttc.records import Prompt, Question, Request, Sample, Sampling, Usage
+
+
+class Stopped(BackendUnavailable):
+    """The run was asked to stop; what was in flight is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request whose media are not decoded yet."""
+
+    key: str
+    question_id: str
+    prompt: Prompt
+    sampling: Sampling
+    first: int
+    n: int
+    prefix: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Line:
+    """All samples of one key, here or on their way."""
+
+    samples: dict[int, Sample] = field(default_factory=dict)
+    ordered: int = 0
+    """Indices below this are in `samples` or with the engine."""
+    waiting: list[tuple[int, asyncio.Future[None]]] = field(default_factory=list)
+    missing: set[int] = field(default_factory=set)
+
+    def arrive(self, sample: Sample) -> None:
+        self.samples.setdefault(sample.index, sample)
+        self.missing.discard(sample.index)
+        self.wake()
+
+    def wake(self) -> None:
+        first_missing = min(self.missing, default=self.ordered)
+        for n, future in self.waiting:
+            if n <= first_missing and not future.done():
+                future.set_result(None)
+        self.waiting = [(n, future) for n, future in self.waiting if not future.done()]
+
+
+class Queue:
+    """The inbox of an engine. Decodes media as requests are taken; unusable media become samples at once."""
+
+    def __init__(self, refuse: Callable[[Order, str], None]) -> None:
+        self._orders: deque[Order] = deque()
+        self._condition = threading.Condition()
+        self._over = False
+        self._refuse = refuse
+
+    def put(self, orders: Iterable[Order]) -> None:
+        """Queue orders behind those that wait."""
+        with self._condition:
+            self._orders.extend(orders)
+            self._condition.notify()
+
+    def end(self, *, drop: bool = False) -> None:
+        """No more orders will come; with `drop`, those that wait are given up too."""
+        with self._condition:
+            self._over = True
+            if drop:
+                self._orders.clear()
+            self._condition.notify()
+
+    def take(self, *, wait: bool) -> Request | None:
+        """See `ttc.protocols.Inbox`."""
+        while (order := self._next(wait)) is not None:
+            try:
+                images = tuple(media.load_images(part) for part in order.prompt.media_parts)
+            except MediaError as error:
+                self._refuse(order, str(error))
+                continue
+            seed = keys.base_seed(order.key) + order.first
+            return Request(
+                order.key,
+                order.question_id,
+                order.prompt,
+                images,
+                order.sampling,
+                order.first,
+                order.n,
+                seed,
+                order.prefix,
+            )
+        return None
+
+    def _next(self, wait: bool) -> Order | None:
+        with self._condition:
+            while wait and not self._orders and not self._over:
+                self._condition.wait()
+            return self._orders.popleft() if self._orders else None
+
+
+class Dispatcher:
+    """Serves the sessions of one run from one bank and one backend. Use as an async context manager.
+
+    `executed` counts what this run really drew from the engine, as opposed to what the bank already held.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        bank: Bank,
+        *,
+        run_seed: int = 0,
+        run: str = "",
+        on_sample: Callable[[Sample], None] = lambda sample: None,
+    ) -> None:
+        self.executed = Usage(flops=None)
+        self._backend, self._bank, self._run_seed, self._run = backend, bank, run_seed, run
+        self._on_sample = on_sample
+        self._identity = dict(backend.identity())
+        self._lines: dict[str, _Line] = {}
+        self._unread: list[tuple[Order, Question]] = []
+        self._reading: asyncio.Task[None] | None = None
+        self._queue = Queue(self._refused)
+        self._writer: Writer = bank.writer(run=run)
+        self._serving: asyncio.Future[None] | None = None
+        self._failure: BaseException | None = None
+
+    async def __aenter__(self) -> "Dispatcher":
+        self._loop = asyncio.get_running_loop()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self._queue.end(drop=exception[0] is not None)
+        if self._serving is not None:
+            await asyncio.wait([self._serving])
+        self._writer.close()
+
+    def key(self, question: Question, prompt: Prompt, sampling: Sampling, prefix: tuple[int, ...] = ()) -> str:
+        """The content key of a draw under this run's backend and seed."""
+        return keys.request_key(question, prompt, self._identity, sampling, self._run_seed, prefix)
+
+    async def samples(
+        self, question: Question, prompt: Prompt, sampling: Sampling, n: int, prefix: tuple[int, ...] = ()
+    ) -> list[Sample]:
+        """Samples 0 to n - 1 of a prompt, drawn only where the bank has none.
+
+        Raises:
+            BackendUnavailable: the engine gave up or the run was stopped; what was finished is committed.
+        """
+        key = self.key(question, prompt, sampling, prefix)
+        line = self._lines.get(key)
+        if line is None or n > line.ordered:
+            await self._read(Order(key, question.id, prompt, sampling, 0, n, prefix), question)
+            line = self._lines[key]
+        if self._failure is not None:
+            raise self._failure
+        future: asyncio.Future[None] = self._loop.create_future()
+        line.waiting.append((n, future))
+        line.wake()
+        await future
+        return [line.samples[index] for index in range(n)]
+
+    async def _read(self, order: Order, question: Question) -> None:
+        """Join the next look into the bank: all draws of one turn of the event loop share one query."""
+        self._unread.append((order, question))
+        if self._reading is None:
+            self._reading = self._loop.create_task(self._look_up())
+        await self._reading
+
+    async def _look_up(self) -> None:
+        batch, self._unread, self._reading = self._unread, [], None
+        fresh = {order.key for order, _ in batch if order.key not in self._lines}
+        found = await asyncio.to_thread(self._bank.samples, fresh) if fresh else {}
+        for key in fresh:
+            self._lines.setdefault(key, _Line(samples=dict(found.get(key, {}))))
+        for order, question in batch:
+            missing = self._missing(order)
+            if missing and self._failure is None:
+                self._describe(order, question)
+                self._start()
+                self._queue.put(missing)
+
+    def _describe(self, order: Order, question: Question) -> None:
+        what = keys.description(question, order.prompt, self._identity, order.sampling, self._run_seed, order.prefix)
+        self._writer.describe(order.key, order.question_id, what)
+
+    def _missing(self, order: Order) -> list[Order]:
+        """The contiguous gaps between what the line has and what the order wants; marks them as ordered."""
+        line = self._lines[order.key]
+        gaps = [index for index in range(line.ordered, order.n) if index not in line.samples]
+        line.missing.update(gaps)
+        line.ordered = max(line.ordered, order.n)
+        starts = [index for index in gaps if index - 1 not in gaps]
+        ends = [index + 1 for index in gaps if index + 1 not in gaps]
+        return [
+            Order(order.key, order.question_id, order.prompt, order.sampling, start, end - start, order.prefix)
+            for start, end in zip(starts, ends, strict=True)
+        ]
+
+    def stop(self) -> None:
+        """Let the engine finish what it has taken, commit it, and end the run with `Stopped`."""
+        self._queue.end(drop=True)
+        if self._serving is None:
+            self._fail(Stopped("stopped before anything was drawn; the same command starts it again"))
+
+    def _start(self) -> None:
+        if self._serving is None:
+            self._serving = self._loop.run_in_executor(None, self._serve)
+            self._serving.add_done_callback(self._served)
+
+    def _serve(self) -> None:
+        """On the engine's thread: open, serve, commit."""
+        engine = self._backend.open()
+        try:
+            for sample in engine.serve(self._queue):
+                self._commit(sample)
+        finally:
+            engine.close()
+
+    def _served(self, serving: asyncio.Future[None]) -> None:
+        stopped = Stopped("stopped; what was in flight is committed, and the same command goes on")
+        self._fail(serving.exception() or stopped)
+
+    def _commit(self, sample: Sample) -> None:
+        self._writer.add(sample)
+        self._loop.call_soon_threadsafe(self._arrive, sample)
+
+    def _refused(self, order: Order, reason: str) -> None:
+        for index in range(order.first, order.first + order.n):
+            self._commit(Sample(order.key, index, order.question_id, "", status="media", reason=reason))
+
+    def _arrive(self, sample: Sample) -> None:
+        prompt_tokens = 0 if self._lines[sample.key].samples else sample.prompt_tokens
+        self.executed += Usage(1, prompt_tokens, sample.completion_tokens, flops=None)
+        self._lines[sample.key].arrive(sample)
+        self._on_sample(sample)
+
+    def _fail(self, error: BaseException) -> None:
+        """Wake everybody who still waits with the reason; a run that has all it wanted has nobody waiting."""
+        self._failure = error
+        for line in self._lines.values():
+            for _, future in line.waiting:
+                if not future.done():
+                    future.set_exception(error)

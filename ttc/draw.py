@@ -1,0 +1,28 @@
+"""Which samples a parallel strategy reads: strategies that name the same draw share its samples."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+Style = Literal["direct", "cot"]
+
+
+class Draw(BaseModel, frozen=True, extra="forbid"):
+    """n independent samples of a question under one prompt style."""
+
+    style: Style = "cot"
+    """Name of the prompt template: answer at once, or reason first."""
+    greedy: bool = False
+    """Temperature 0, whatever the run's sampling says."""
+    n: int = Field(default=1, gt=0)
+
+    @model_validator(mode="after")
+    def _one_greedy_sample(self) -> "Draw":
+        if self.greedy and self.n > 1:
+            raise ValueError(f"n={self.n} greedy samples would be {self.n} copies of one; use n=1 or greedy=false")
+        return self
+
+    @property
+    def pool(self) -> tuple[str, bool]:
+        """Draws with the same pool take prefixes of the same samples."""
+        return self.style, self.greedy
