@@ -1,0 +1,196 @@
+"""The YAML files: what a run is, how it is overridden on the command line, and how a grid becomes runs."""
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from ttc.backends import AnyBackend
+from ttc.benchmarks import AnyBenchmark
+from ttc.errors import UserError
+from ttc.judges import AnyJudge
+from ttc.judges.rules import Rules
+from ttc.prompts import PromptConfig
+from ttc.records import Sampling
+from ttc.strategies import AnyStrategy
+
+
+class RunConfig(BaseModel, frozen=True, extra="forbid"):
+    """One experiment: strategies on a benchmark with a model."""
+
+    benchmark: AnyBenchmark
+    backend: AnyBackend
+    strategies: tuple[AnyStrategy, ...] = Field(min_length=1)
+    """Strategies that need the same samples share them."""
+    sampling: Sampling = Sampling()
+    prompt: PromptConfig = PromptConfig()
+    judge: AnyJudge = Rules()
+    ks: tuple[int, ...] | None = None
+    """Budgets of the curves, in samples; powers of two up to each strategy's n where not given."""
+    by: tuple[str, ...] | None = None
+    """Question fields that get curves of their own; topic_difficulty and subject where not given and the benchmark has them."""
+    limit: int | None = Field(default=None, gt=0)
+    """Only so many questions, the levels in proportion."""
+    seed: int = 0
+    """Another seed gives an independent replicate of every sample."""
+    bank: Path = Path("runs/bank")
+    """Folder of the sample bank; runs that share it share samples."""
+
+    @model_validator(mode="after")
+    def _checked(self) -> "RunConfig":
+        names = [strategy_name(strategy) for strategy in self.strategies]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"strategy {name} is listed {names.count(name)} times; keep one")
+        if self.ks is not None:
+            largest = max((s.draw.n for s in self.strategies if hasattr(s, "draw")), default=0)
+            wrong = [k for k in self.ks if not 1 <= k <= largest]
+            if wrong:
+                raise ValueError(f"k={wrong[0]} is outside 1..{largest}, the largest n drawn; lower k or raise n")
+        return self
+
+
+def strategy_name(strategy: BaseModel) -> str:
+    """Short unique name of a configured strategy: its kind, and every setting that is not the default, but for n."""
+    settings = strategy.model_dump(exclude_defaults=True, exclude={"kind", "n"})
+    inside = ",".join(f"{key}={value}" for key, value in settings.items())
+    return f"{strategy.kind}({inside})" if inside else strategy.kind  # type: ignore[attr-defined]
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML's own rule is that a repeated key silently replaces the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.
+
+    Raises:
+        UserError: no such file, no YAML, a key given twice, or not a mapping.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+    except OSError as error:
+        raise UserError(
+            f"config {path}: {error.strerror or error}; give the path of a YAML file, such as those in configs/"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"config {path}: not UTF-8 text at byte {error.start}") from error
+    except yaml.YAMLError as error:
+        raise UserError(f"config {path}: not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"config {path}: expected a mapping of settings, found {type(content).__name__}")
+    return content
+
+
+def override(content: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """The mapping with `a.b.0.c=value` assignments applied; values are read as YAML.
+
+    Raises:
+        UserError: no `=`, or a path through something that is neither a mapping nor a list.
+    """
+    result: dict[str, Any] = yaml.safe_load(yaml.safe_dump(dict(content)))
+    for assignment in assignments:
+        path, equals, value = assignment.partition("=")
+        if not equals or not path:
+            raise UserError(f"override {assignment!r}: expected key=value, such as sampling.temperature=0.7")
+        try:
+            _assign(result, path.split("."), yaml.safe_load(value))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise UserError(f"override {assignment!r}: there is no place {path!r} in this config") from error
+        except yaml.YAMLError as error:
+            raise UserError(f"override {assignment!r}: {value!r} is not a YAML value") from error
+    return result
+
+
+def _assign(node: Any, path: list[str], value: Any) -> None:
+    head, *rest = path
+    key: Any = int(head) if isinstance(node, list) else head
+    if not rest:
+        node[key] = value
+        return
+    if isinstance(node, dict) and node.get(key) is None:
+        node[key] = {}
+    _assign(node[key], rest, value)
+
+
+def validate(content: Mapping[str, Any], where: str) -> RunConfig:
+    """A checked config.
+
+    Raises:
+        UserError: the first thing that is wrong, with its place, its value and the way out.
+    """
+    try:
+        return RunConfig.model_validate(content)
+    except ValidationError as error:
+        raise UserError(f"config {where}: {explain(error)}") from error
+
+
+def explain(error: ValidationError) -> str:
+    """The first error of a validation in one line: where, what, the value."""
+    first = error.errors()[0]
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    value = first.get("input")
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {place!r}{_suggestion(str(first['loc'][-1]), error)}{more}"
+    shown = f", got {value!r}" if isinstance(value, str | int | float | bool) or value is None else ""
+    message = re.sub(r"^Value error, ", "", first["msg"])
+    return f"{place}: {message[0].lower() + message[1:]}{shown}{more}"
+
+
+def _suggestion(key: str, error: ValidationError) -> str:
+    """Known keys are taken from every config model, since the error does not say which one refused."""
+    known: set[str] = set()
+    stack: list[Any] = [RunConfig]
+    while stack:
+        annotation = stack.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            known.update(annotation.model_fields)
+            stack += [field.annotation for field in annotation.model_fields.values()]
+        stack += [argument for argument in getattr(annotation, "__args__", ()) if argument is not annotation]
+    close = difflib.get_close_matches(key, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else "; see `ttc list` for the settings"
+
+
+def points(path: Path, assignments: Iterable[str]) -> dict[str, RunConfig]:
+    """Every run of a config file by name: one without `grid`, else one per combination, all checked before any is used.
+
+    A grid is a mapping from dotted keys to lists of values.
+
+    Raises:
+        UserError: as `read_yaml`, `override` and `validate`, or an empty grid.
+    """
+    content = override(read_yaml(path), assignments)
+    grid = content.pop("grid", None)
+    if grid is None:
+        return {path.stem: validate(content, str(path))}
+    if not isinstance(grid, dict) or not grid or not all(isinstance(v, list) and v for v in grid.values()):
+        raise UserError(f"config {path}: grid must map dotted keys to lists, such as sampling.temperature: [0.6, 1.0]")
+    runs: dict[str, RunConfig] = {}
+    for values in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, values, strict=True))
+        point = override(content, [f"{key}={yaml.safe_dump(value, default_flow_style=True)}" for key, value in chosen.items()])
+        name = ",".join(f"{key.rsplit('.', 1)[-1]}={_plain(value)}" for key, value in chosen.items())
+        if name in runs:
+            raise UserError(f"config {path}: the grid gives two points the name {name!r}; make its values differ")
+        runs[name] = validate(point, f"{path} at {name}")
+    return runs
+
+
+def _plain(value: Any) -> str:
+    text = str(value.get("kind", value)) if isinstance(value, dict) else str(value)
+    return re.sub(r"[^\w.+-]+", "_", text).strip("_")[:60]

@@ -1,0 +1,189 @@
+"""The runner: one config, one folder. Draws what the bank lacks, grades, and writes curves and page.
+
+questions -> samples (bank, then engine) -> answers, verdicts -> outcomes -> curves -> report
+"""
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.config import RunConfig, strategy_name
+from experiments.limit import limited
+from ttc import keys, prompts
+from ttc.bank import Bank
+from ttc.dispatcher import Dispatcher
+from ttc.draw import Draw
+from ttc.errors import BudgetSpent
+from ttc.grading import Graded, grade_all
+from ttc.pool import Outcome
+from ttc.protocols import Backend
+from ttc.records import Exam, Prompt, Question, Sample, Sampling, Selection, Usage
+from ttc.session import Session
+
+Outcomes = Mapping[str, Mapping[str, list[tuple[int, Outcome]]]]
+"""Strategy name -> question id -> (k, outcome) in rising k."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run needs, before anything is drawn."""
+
+    config: RunConfig
+    exam: Exam
+    draws: Mapping[str, Draw]
+    """Label -> the largest draw of each pool that parallel strategies read."""
+
+    def prompt(self, question: Question, style: str) -> Prompt:
+        """The prompt of one style under this run's prompt settings."""
+        return prompts.render(question, style=style, config=self.config.prompt)
+
+    def sampling(self, draw: Draw) -> Sampling:
+        """The run's sampling, at temperature 0 for a greedy draw."""
+        return self.config.sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self.config.sampling
+
+    def wanted(self, identity: Mapping[str, object]) -> dict[str, int]:
+        """Key -> samples, over all questions and draws."""
+        return {
+            keys.request_key(q, self.prompt(q, draw.style), identity, self.sampling(draw), self.config.seed): draw.n
+            for q in self.exam.questions
+            for draw in self.draws.values()
+        }
+
+
+@dataclass(slots=True)
+class Results:
+    """What a run found."""
+
+    plan: Plan
+    graded: dict[str, dict[str, Graded]] = field(default_factory=dict)
+    """Draw label -> question id -> graded samples."""
+    selections: dict[str, dict[str, Selection]] = field(default_factory=dict)
+    """Strategy name -> question id, for strategies that were run live."""
+    outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
+    executed: Usage = field(default_factory=Usage)
+    """What was drawn from the engine this time."""
+
+    @property
+    def engines(self) -> dict[str, int]:
+        """Engine and version -> samples it drew."""
+        return dict(Counter(s.engine for by_id in self.graded.values() for g in by_id.values() for s in g.samples))
+
+
+def plan(config: RunConfig) -> Plan:
+    """Load the questions and find out which samples the strategies share."""
+    draws: dict[str, Draw] = {}
+    for strategy in config.strategies:
+        draw: Draw | None = getattr(strategy, "draw", None)
+        if draw is not None:
+            label = draw_label(draw)
+            draws[label] = max(draws.get(label, draw), draw, key=lambda d: d.n)
+    return Plan(config, limited(config.benchmark.load(), config.limit), draws)
+
+
+def draw_label(draw: Draw) -> str:
+    """Name of a pool of samples: `cot`, or `direct, greedy`."""
+    return f"{draw.style}, greedy" if draw.greedy else draw.style
+
+
+def execute(
+    plan: Plan, backend: Backend, bank: Bank, *, run: str = "", on_sample: Callable[[Sample], None] = lambda sample: None
+) -> Results:
+    """Draw, grade, evaluate.
+
+    Raises:
+        BackendUnavailable: the engine gave up or the run was stopped; the same call goes on from the bank.
+    """
+    results = Results(plan)
+    drawn = asyncio.run(_draw(plan, backend, bank, results, run, on_sample))
+    _grade(plan, drawn, results)
+    _evaluate(results, backend)
+    return results
+
+
+Drawn = dict[str, dict[str, list[Sample]]]
+
+
+async def _draw(
+    plan: Plan, backend: Backend, bank: Bank, results: Results, run: str, on_sample: Callable[[Sample], None]
+) -> Drawn:
+    """All samples of all draws, by label and question id; live strategies leave their selections in `results`."""
+    drawn: Drawn = {label: {} for label in plan.draws}
+    async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, dispatcher.stop)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for label, draw in plan.draws.items():
+                    for question in plan.exam.questions:
+                        tasks.create_task(_draw_one(plan, dispatcher, question, draw, drawn[label]))
+                for strategy in plan.config.strategies:
+                    if not hasattr(strategy, "draw"):
+                        for question in plan.exam.questions:
+                            tasks.create_task(_solve_one(plan, dispatcher, backend, question, strategy, results))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+        results.executed = dispatcher.executed
+    return drawn
+
+
+async def _draw_one(plan: Plan, dispatcher: Dispatcher, question: Question, draw: Draw, into: dict[str, list[Sample]]) -> None:
+    into[question.id] = await dispatcher.samples(question, plan.prompt(question, draw.style), plan.sampling(draw), draw.n)
+
+
+async def _solve_one(
+    plan: Plan, dispatcher: Dispatcher, backend: Backend, question: Question, strategy: Any, results: Results
+) -> None:
+    """Run one strategy live on one question; its outcome stands at the samples it used."""
+    name = strategy_name(strategy)
+    session = Session(question, dispatcher, plan.prompt, plan.config.sampling, shape=backend.shape())
+    try:
+        selection = await strategy.solve(session)
+    except BudgetSpent as spent:
+        selection = Selection(None, reason=str(spent))
+    credit = 0.0
+    if selection.answer is not None:
+        credit = plan.config.judge.judge(question, plan.exam.golds[question.id], selection.answer).credit
+    used = session.usage
+    outcome = Outcome(
+        credit, float(selection.answer is not None), used.samples, used.prompt_tokens, used.completion_tokens, used.flops
+    )
+    results.selections.setdefault(name, {})[question.id] = selection
+    results.outcomes.setdefault(name, {})[question.id] = [(getattr(strategy, "n", 1), outcome)]
+
+
+def _grade(plan: Plan, drawn: Drawn, results: Results) -> None:
+    jobs = [
+        (question, plan.exam.golds[question.id], drawn[label][question.id], plan.config.judge)
+        for label in plan.draws
+        for question in plan.exam.questions
+    ]
+    graded = iter(grade_all(jobs))
+    for label in plan.draws:
+        results.graded[label] = {question.id: next(graded) for question in plan.exam.questions}
+
+
+def _evaluate(results: Results, backend: Backend) -> None:
+    """The exact curve of every parallel strategy on every question."""
+    shape = backend.shape()
+    config = results.plan.config
+    pools = {label: {i: graded.pool(shape) for i, graded in by_id.items()} for label, by_id in results.graded.items()}
+    for strategy in config.strategies:
+        draw: Draw | None = getattr(strategy, "draw", None)
+        if draw is not None:
+            budgets = [k for k in config.ks or powers_of_two(draw.n) if k <= draw.n]
+            results.outcomes[strategy_name(strategy)] = {
+                question_id: [(k, strategy.expected(pool, k)) for k in budgets]
+                for question_id, pool in pools[draw_label(draw)].items()
+            }
+
+
+def powers_of_two(n: int) -> list[int]:
+    """1, 2, 4 ... up to n, and n itself."""
+    return sorted({*(2**i for i in range(n.bit_length()) if 2**i <= n), n})
