@@ -1,0 +1,188 @@
+"""From a question to a prompt: templates as data, images at their places, few-shot turns, input ablations.
+
+render(question, style="cot", source=PromptConfig(), examples=[...]) -> Prompt
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+from ttc.errors import UserError
+from ttc.prompts import official, templates
+from ttc.prompts.markers import MARKER, MediaParts, described
+from ttc.prompts.templates import Form
+from ttc.records import FrameRule, Gold, Message, Part, Prompt, Question, Text
+
+
+class PromptConfig(BaseModel, frozen=True, extra="forbid"):
+    """How questions are put to a model. Everything here changes the prompt, and with it a sample's key."""
+
+    official: Path | None = None
+    """The benchmark's own prompt file (MMMU's and MMMU-Pro's YAML, MMVU's JSON), rendered to the byte."""
+    templates: Path | None = None
+    """A file of prompts in the form of `ttc/prompts/generic.yaml`, instead of the one shipped for the benchmark."""
+    system: str | None = None
+    """System message; none by default."""
+    shots: int = Field(default=0, ge=0)
+    """Worked examples before the question, as turns of the conversation."""
+    vision: Literal["images", "none"] = "images"
+    """`none`: no image and no video, only their numbers: what the text alone gives away."""
+    captions: Path | None = None
+    """JSON of {question id: text, or {image number: text}}, put in place of the images."""
+    options: Literal["shown", "none"] = "shown"
+    """`none`: a multiple-choice question asked as an open one."""
+    max_pixels: int | None = Field(default=None, gt=0)
+    """Images and frames above this are shrunk to it."""
+    frames: FrameRule = FrameRule()
+    """Which frames of a video are shown."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "PromptConfig":
+        if self.official and self.templates:
+            raise ValueError("official and templates both name a prompt file; keep one")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with its answer, for few-shot prompts; from the dev split, never from the split that is scored."""
+
+    question: Question
+    gold: Gold
+    reply: str = ""
+    """What the model should have said; made from the gold and its explanation where empty."""
+
+
+def render(question: Question, *, style: str, source: PromptConfig | None = None, examples: Sequence[Example] = ()) -> Prompt:
+    """The prompt of one question.
+
+    Args:
+        style: name of a template, `direct` or `cot` in the files shipped.
+        source: where the words come from and what is shown; the defaults where None.
+        examples: candidates for `source.shots`; the question's own subject first, the question itself and its cluster never.
+
+    Raises:
+        UserError: a missing file, style or caption; too few examples; a question without text or options to ask.
+    """
+    source = source or PromptConfig()
+    turns: list[Message] = []
+    if source.system is not None:
+        turns.append(Message("system", (Text(source.system),)))
+    for example in _shots(question, source.shots, examples):
+        turns.append(Message("user", _asked(example.question, style, source)))
+        turns.append(Message("assistant", (Text(_answered(example, style, source)),)))
+    turns.append(Message("user", _asked(question, style, source)))
+    return Prompt(tuple(turns), style=f"{_file(question, source)}/{style}")
+
+
+def _file(question: Question, source: PromptConfig) -> str:
+    if source.official:
+        return f"official {official.load(source.official).name}"
+    return source.templates.stem if source.templates else templates.own(question.benchmark)[0]
+
+
+def _asked(question: Question, style: str, source: PromptConfig) -> tuple[Part, ...]:
+    """The user turn: media and text in the order in which the model meets them."""
+    form = _form(question, source)
+    if form == "open":
+        question = replace(question, options=())
+    seen = source.vision == "images" and not source.captions
+    parts = MediaParts(question, max_pixels=source.max_pixels, frames=source.frames)
+    text = _words(question, style, form, source)
+    if not seen:
+        return (Text(_described(question, text, source.captions)),)
+    if not source.official:
+        return parts.unmarked() + parts.interleaved(text)
+    released = official.load(source.official)
+    media = parts.unmarked() + parts.marked(text)
+    words = (Text(released.finished(text)),)
+    return words + media if released.images_last else media + words
+
+
+def _words(question: Question, style: str, form: Form, source: PromptConfig) -> str:
+    if source.official:
+        return official.load(source.official).text(question, style=style, form=form)
+    if source.templates:
+        file, own = source.templates.name, templates.load(source.templates)
+    else:
+        name, own = templates.own(question.benchmark)
+        file = f"ttc/prompts/{name}.yaml"
+    return own.text(question, style=style, form=form, file=file)
+
+
+def _form(question: Question, source: PromptConfig) -> Form:
+    if not question.text.strip():
+        seen = source.vision == "images" and not source.captions
+        if seen and any(media.kind == "image" and not media.marker for media in question.media):
+            return "vision"
+        raise UserError(
+            f"question {question.id}: no text and no image that holds the question is shown; "
+            "MMMU-Pro's vision setting needs prompt.vision: images"
+        )
+    if question.question_type == "open" or source.options == "none":
+        return "open"
+    if not question.options:
+        raise UserError(f"question {question.id}: a multiple-choice question without options; mend the row or make it open")
+    return "multiple-choice"
+
+
+def _described(question: Question, text: str, captions: Path | None) -> str:
+    """`text` with words in place of media; a caption for all of a question's media precedes it."""
+    if captions is None or not question.media:
+        return described(text, {})
+    caption = _captions(captions).get(question.id)
+    if caption is None:
+        raise UserError(
+            f"prompt.captions {captions}: no entry for question {question.id}, which has {len(question.media)} media"
+        )
+    if isinstance(caption, str):
+        return f"[{caption}]\n\n{described(text, {})}"
+    missing = {int(match[1]) for match in MARKER.finditer(text)} - caption.keys()
+    if missing:
+        raise UserError(f"prompt.captions {captions}: question {question.id} has no text for <image {min(missing)}>")
+    return described(text, caption)
+
+
+@cache
+def _captions(path: Path) -> Mapping[str, str | dict[int, str]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            id: {int(number): str(text) for number, text in entry.items()} if isinstance(entry, dict) else str(entry)
+            for id, entry in content.items()
+        }
+    except OSError as error:
+        raise UserError(f"prompt.captions {path}: {error.strerror}") from error
+    except (ValueError, AttributeError) as error:
+        raise UserError(f"prompt.captions {path}: not JSON of {{question id: text or {{number: text}}}}: {error}") from error
+
+
+def _shots(question: Question, shots: int, examples: Sequence[Example]) -> Sequence[Example]:
+    usable = [
+        example
+        for example in examples
+        if example.question.id != question.id and not (question.cluster and example.question.cluster == question.cluster)
+    ]
+    if len(usable) < shots:
+        raise UserError(f"prompt.shots: {shots} examples wanted for question {question.id}, {len(usable)} at hand")
+    subject = question.fields.get("subject")
+    return sorted(usable, key=lambda example: example.question.fields.get("subject") != subject)[:shots]
+
+
+def _answered(example: Example, style: str, source: PromptConfig) -> str:
+    """The assistant turn of an example."""
+    if example.reply:
+        return example.reply
+    if not example.gold.answers:
+        raise UserError(f"prompt.shots: example {example.question.id} has no gold answer; take examples from the dev split")
+    answer = example.gold.answers[0]
+    if source.options == "none" and example.question.question_type == "multiple-choice":
+        answer = example.question.options[example.question.letters.index(answer)]
+    closing = official.load(source.official).reply(answer, style=style) if source.official else f"Answer: {answer}"
+    explanation = example.gold.explanation if style != "direct" else ""
+    return f"{explanation}\n\n{closing}" if explanation else closing
