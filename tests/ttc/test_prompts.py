@@ -50,8 +50,8 @@ def test_a_marker_without_an_image_becomes_a_picture_with_a_problem_that_names_t
 def test_a_video_comes_before_the_text_with_the_configured_frames():
     video = Media("video", 0, sha256="ff", path=Path("clip.mp4"))
     asked = Question("v", "mmvu", "open", "What happens?", media=(video,))
-    source = PromptConfig.model_validate({"frames": {"frames": 8}, "max_pixels": 1000})
-    first = render(asked, style="cot", source=source).messages[0].parts[0]
+    config = PromptConfig.model_validate({"frames": {"frames": 8}, "max_pixels": 1000})
+    first = render(asked, style="cot", config=config).messages[0].parts[0]
     assert isinstance(first, Clip)
     assert (first.rule.frames, first.max_pixels) == (8, 1000)
 
@@ -62,7 +62,7 @@ def test_the_vision_setting_asks_from_the_image_alone():
     assert isinstance(parts[0], Picture)
     assert "Answer: X" in words(render(asked, style="direct"))
     with pytest.raises(UserError, match="p: no text"):
-        render(asked, style="direct", source=PromptConfig(vision="none"))
+        render(asked, style="direct", config=PromptConfig(vision="none"))
 
 
 def test_braces_and_placeholders_inside_a_question_are_left_alone():
@@ -95,31 +95,31 @@ def test_mmmu_renders_to_the_byte_with_single_newlines(shared: Path):
     file = shared / "data/prompts/mmmu.yaml"
     released = yaml.safe_load(file.read_text())
     choose, short = (released[key][0].splitlines()[-1] for key in ("multi_choice_example_format", "short_ans_example_format"))
-    source = PromptConfig(official=file)
-    assert flow(render(OFFICIAL_ROW, style="direct", source=source)) == [
+    config = PromptConfig(official=file)
+    assert flow(render(OFFICIAL_ROW, style="direct", config=config)) == [
         *(2, 1, 1),
         f"Name {{it}}: <image 2> or <image 1> $x$?\n(A) <image 1>\n(B) two {{2}}\n\n{choose}",
     ]
-    assert words(render(question("Why?", (), images=0), style="direct", source=source)) == f"Why?\n{short}"
+    assert words(render(question("Why?", (), images=0), style="direct", config=config)) == f"Why?\n{short}"
 
 
 def test_mmmu_pro_renders_to_the_byte_with_images_after_the_text(shared: Path):
     file = shared / "data/prompts/mmmu_pro.yaml"
     released = yaml.safe_load(file.read_text())
-    source = PromptConfig(official=file)
-    assert flow(render(OFFICIAL_ROW, style="direct", source=source)) == [
+    config = PromptConfig(official=file)
+    assert flow(render(OFFICIAL_ROW, style="direct", config=config)) == [
         f"Name {{it}}: <image> or <image> $x$?\nA. <image>\nB. two {{2}}\n{released['direct']['standard']}",
         *(2, 1, 1),
     ]
     vision = Question("p", "mmmu_pro", "multiple-choice", "", ("a", "b"), (image(0),))
-    assert flow(render(vision, style="cot", source=source)) == [released["cot"]["vision"], 0]
+    assert flow(render(vision, style="cot", config=config)) == [released["cot"]["vision"], 0]
 
 
 def test_mmvu_renders_to_the_byte_with_frames_before_the_text(shared: Path):
     file = shared / "data/prompts/mmvu.json"
     instruction = json.loads(file.read_text())["multi_choice_cot_prompt"].split("\n\n", 1)[1].replace("$$", "$")
     asked = Question("v", "mmvu", "multiple-choice", " Costs $5?", ("x", "y"), (Media("video", 0, "ff", path=Path("v.mp4")),))
-    assert flow(render(asked, style="cot", source=PromptConfig(official=file))) == [
+    assert flow(render(asked, style="cot", config=PromptConfig(official=file))) == [
         0,
         f"\nQuestion:  Costs $5?\nA: x\nB: y\n\n{instruction}",
     ]
@@ -130,7 +130,7 @@ def test_real_rows_render_in_every_official_form_with_each_reference_sent(shared
     music = next(row for row in rows if "image_5" in row)
     asked = question(music["question"], tuple(music["options"]), images=5)
     for name in ("mmmu.yaml", "mmmu_pro.yaml", "mmvu.json"):
-        parts = render(asked, style="direct", source=PromptConfig(official=shared / "data/prompts" / name)).media_parts
+        parts = render(asked, style="direct", config=PromptConfig(official=shared / "data/prompts" / name)).media_parts
         assert [part.media.marker for part in parts] == [1, 4, 2, 5, 3]
 
 
@@ -140,7 +140,7 @@ def test_few_shot_turns_hold_their_images_in_order():
         for n, subject in enumerate(["Art", "Math", "Math"])
     ]
     asked = question(fields={"subject": "Math"})
-    prompt = render(asked, style="cot", source=PromptConfig(shots=2), examples=examples)
+    prompt = render(asked, style="cot", config=PromptConfig(shots=2), examples=examples)
     assert [message.role for message in prompt.messages] == ["user", "assistant", "user", "assistant", "user"]
     assert len(prompt.media_parts) == 3
     assert prompt.messages[1].parts == (Text("Because.\n\nAnswer: B"),)
@@ -149,11 +149,11 @@ def test_few_shot_turns_hold_their_images_in_order():
 def test_a_question_is_never_its_own_example():
     example = Example(question(), Gold("q", ("A",)))
     with pytest.raises(UserError, match="1 examples wanted for question q, 0 at hand"):
-        render(question(), style="cot", source=PromptConfig(shots=1), examples=[example])
+        render(question(), style="cot", config=PromptConfig(shots=1), examples=[example])
 
 
 def test_without_vision_no_picture_and_no_marker_is_left():
-    prompt = render(question(), style="direct", source=PromptConfig(vision="none"))
+    prompt = render(question(), style="direct", config=PromptConfig(vision="none"))
     assert prompt.media_parts == ()
     assert words(prompt).startswith("What is [image 1]?")
 
@@ -161,23 +161,23 @@ def test_without_vision_no_picture_and_no_marker_is_left():
 def test_captions_take_the_places_of_images(tmp_path: Path):
     file = tmp_path / "captions.json"
     file.write_text(json.dumps({"q": {"1": "a map"}, "whole": "two maps"}))
-    source = PromptConfig(captions=file)
-    assert words(render(question(), style="direct", source=source)).startswith("What is [image 1: a map]?")
-    assert words(render(question(id="whole"), style="direct", source=source)).startswith("[two maps]\n\nWhat is [image 1]?")
+    config = PromptConfig(captions=file)
+    assert words(render(question(), style="direct", config=config)).startswith("What is [image 1: a map]?")
+    assert words(render(question(id="whole"), style="direct", config=config)).startswith("[two maps]\n\nWhat is [image 1]?")
     with pytest.raises(UserError, match="no entry for question other"):
-        render(question(id="other"), style="direct", source=source)
+        render(question(id="other"), style="direct", config=config)
     with pytest.raises(UserError, match="no text for <image 2>"):
-        render(question("<image 1> <image 2>", images=2), style="direct", source=source)
+        render(question("<image 1> <image 2>", images=2), style="direct", config=config)
 
 
 def test_multiple_choice_asked_as_open_shows_no_option():
-    prompt = render(question(options=("red", "<image 2>"), images=2), style="cot", source=PromptConfig(options="none"))
+    prompt = render(question(options=("red", "<image 2>"), images=2), style="cot", config=PromptConfig(options="none"))
     assert "red" not in words(prompt)
     assert len(prompt.media_parts) == 1
 
 
 def test_the_system_message_comes_first():
-    prompt = render(question(), style="direct", source=PromptConfig(system="Be brief."))
+    prompt = render(question(), style="direct", config=PromptConfig(system="Be brief."))
     assert (prompt.messages[0].role, prompt.messages[0].parts) == ("system", (Text("Be brief."),))
 
 
@@ -203,13 +203,13 @@ def test_a_file_that_is_no_official_prompt_is_one_clear_line(tmp_path: Path, con
     if content is not None:
         file.write_text(content)
     with pytest.raises(UserError, match=message):
-        render(question(), style="direct", source=PromptConfig(official=file))
+        render(question(), style="direct", config=PromptConfig(official=file))
 
 
 def test_ones_own_templates_are_checked(tmp_path: Path):
     file = tmp_path / "mine.yaml"
     file.write_text("source: me\nstyles: {terse: {open: '{question}!', multiple-choice: '{query}'}}\n")
-    source = PromptConfig(templates=file)
-    assert words(render(question("Why?", (), images=0), style="terse", source=source)) == "Why?!"
+    config = PromptConfig(templates=file)
+    assert words(render(question("Why?", (), images=0), style="terse", config=config)) == "Why?!"
     with pytest.raises(UserError, match=r"unknown placeholder \{query\}; use \{question\}, \{options\}"):
-        render(question(), style="terse", source=source)
+        render(question(), style="terse", config=config)

@@ -1,6 +1,6 @@
 """From a question to a prompt: templates as data, images at their places, few-shot turns, input ablations.
 
-render(question, style="cot", source=PromptConfig(), examples=[...]) -> Prompt
+render(question, style="cot", config=PromptConfig(), examples=[...]) -> Prompt
 """
 
 import json
@@ -58,73 +58,73 @@ class Example:
     """What the model should have said; made from the gold and its explanation where empty."""
 
 
-def render(question: Question, *, style: str, source: PromptConfig | None = None, examples: Sequence[Example] = ()) -> Prompt:
+def render(question: Question, *, style: str, config: PromptConfig | None = None, examples: Sequence[Example] = ()) -> Prompt:
     """The prompt of one question.
 
     Args:
         style: name of a template, `direct` or `cot` in the files shipped.
-        source: where the words come from and what is shown; the defaults where None.
-        examples: candidates for `source.shots`; the question's own subject first, the question itself and its cluster never.
+        config: where the words come from and what is shown; the defaults where None.
+        examples: candidates for `config.shots`; the question's own subject first, the question itself and its cluster never.
 
     Raises:
         UserError: a missing file, style or caption; too few examples; a question without text or options to ask.
     """
-    source = source or PromptConfig()
+    config = config or PromptConfig()
     turns: list[Message] = []
-    if source.system is not None:
-        turns.append(Message("system", (Text(source.system),)))
-    for example in _shots(question, source.shots, examples):
-        turns.append(Message("user", _asked(example.question, style, source)))
-        turns.append(Message("assistant", (Text(_answered(example, style, source)),)))
-    turns.append(Message("user", _asked(question, style, source)))
-    return Prompt(tuple(turns), style=f"{_file(question, source)}/{style}")
+    if config.system is not None:
+        turns.append(Message("system", (Text(config.system),)))
+    for example in _shots(question, config.shots, examples):
+        turns.append(Message("user", _asked(example.question, style, config)))
+        turns.append(Message("assistant", (Text(_answered(example, style, config)),)))
+    turns.append(Message("user", _asked(question, style, config)))
+    return Prompt(tuple(turns), style=f"{_file(question, config)}/{style}")
 
 
-def _file(question: Question, source: PromptConfig) -> str:
-    if source.official:
-        return f"official {official.load(source.official).name}"
-    return source.templates.stem if source.templates else templates.own(question.benchmark)[0]
+def _file(question: Question, config: PromptConfig) -> str:
+    if config.official:
+        return f"official {official.load(config.official).name}"
+    return config.templates.stem if config.templates else templates.own(question.benchmark)[0]
 
 
-def _asked(question: Question, style: str, source: PromptConfig) -> tuple[Part, ...]:
+def _asked(question: Question, style: str, config: PromptConfig) -> tuple[Part, ...]:
     """The user turn: media and text in the order in which the model meets them."""
-    form = _form(question, source)
+    form = _form(question, config)
     if form == "open":
         question = replace(question, options=())
-    seen = source.vision == "images" and not source.captions
-    parts = MediaParts(question, max_pixels=source.max_pixels, frames=source.frames)
-    text = _words(question, style, form, source)
+    seen = config.vision == "images" and not config.captions
+    parts = MediaParts(question, max_pixels=config.max_pixels, frames=config.frames)
+    text = _words(question, style, form, config)
     if not seen:
-        return (Text(_described(question, text, source.captions)),)
-    if not source.official:
+        return (Text(_described(question, text, config.captions)),)
+    if not config.official:
         return parts.unmarked() + parts.interleaved(text)
-    released = official.load(source.official)
+    released = official.load(config.official)
     media = parts.unmarked() + parts.marked(text)
     words = (Text(released.finished(text)),)
     return words + media if released.images_last else media + words
 
 
-def _words(question: Question, style: str, form: Form, source: PromptConfig) -> str:
-    if source.official:
-        return official.load(source.official).text(question, style=style, form=form)
-    if source.templates:
-        file, own = source.templates.name, templates.load(source.templates)
+def _words(question: Question, style: str, form: Form, config: PromptConfig) -> str:
+    if config.official:
+        return official.load(config.official).text(question, style=style, form=form)
+    if config.templates:
+        file, own = config.templates.name, templates.load(config.templates)
     else:
         name, own = templates.own(question.benchmark)
         file = f"ttc/prompts/{name}.yaml"
     return own.text(question, style=style, form=form, file=file)
 
 
-def _form(question: Question, source: PromptConfig) -> Form:
+def _form(question: Question, config: PromptConfig) -> Form:
     if not question.text.strip():
-        seen = source.vision == "images" and not source.captions
+        seen = config.vision == "images" and not config.captions
         if seen and any(media.kind == "image" and not media.marker for media in question.media):
             return "vision"
         raise UserError(
             f"question {question.id}: no text and no image that holds the question is shown; "
             "MMMU-Pro's vision setting needs prompt.vision: images"
         )
-    if question.question_type == "open" or source.options == "none":
+    if question.question_type == "open" or config.options == "none":
         return "open"
     if not question.options:
         raise UserError(f"question {question.id}: a multiple-choice question without options; mend the row or make it open")
@@ -174,15 +174,15 @@ def _shots(question: Question, shots: int, examples: Sequence[Example]) -> Seque
     return sorted(usable, key=lambda example: example.question.fields.get("subject") != subject)[:shots]
 
 
-def _answered(example: Example, style: str, source: PromptConfig) -> str:
+def _answered(example: Example, style: str, config: PromptConfig) -> str:
     """The assistant turn of an example."""
     if example.reply:
         return example.reply
     if not example.gold.answers:
         raise UserError(f"prompt.shots: example {example.question.id} has no gold answer; take examples from the dev split")
     answer = example.gold.answers[0]
-    if source.options == "none" and example.question.question_type == "multiple-choice":
+    if config.options == "none" and example.question.question_type == "multiple-choice":
         answer = example.question.options[example.question.letters.index(answer)]
-    closing = official.load(source.official).reply(answer, style=style) if source.official else f"Answer: {answer}"
+    closing = official.load(config.official).reply(answer, style=style) if config.official else f"Answer: {answer}"
     explanation = example.gold.explanation if style != "direct" else ""
     return f"{explanation}\n\n{closing}" if explanation else closing
