@@ -1,4 +1,4 @@
-"""Inference strategies. A strategy is its frozen config with `solve`; this union is registry, validator and documentation at once."""
+"""Inference strategies. A strategy is its frozen config with `solve`; this union is registry, validator and documentation."""
 
 from typing import Annotated
 

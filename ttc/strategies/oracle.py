@@ -6,11 +6,11 @@ from pydantic import BaseModel, Field
 
 from ttc import estimators
 from ttc import pool as pools
+from ttc.draw import Draw
 from ttc.errors import UserError
 from ttc.pool import Outcome, Pool
 from ttc.records import Selection
 from ttc.session import Session
-from ttc.draw import Draw
 
 
 class Oracle(BaseModel, frozen=True, extra="forbid"):

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel
 
 from ttc import pool as pools
+from ttc.draw import Draw, Style
 from ttc.pool import Outcome, Pool
 from ttc.records import Selection
 from ttc.session import Session
-from ttc.draw import Draw, Style
 
 
 class _Single(BaseModel, frozen=True, extra="forbid"):

@@ -6,10 +6,10 @@ from pydantic import BaseModel, Field
 
 from ttc import estimators, select
 from ttc import pool as pools
+from ttc.draw import Draw
 from ttc.pool import Outcome, Pool
 from ttc.records import Selection
 from ttc.session import Session
-from ttc.draw import Draw
 
 
 class Vote(BaseModel, frozen=True, extra="forbid"):

@@ -1,0 +1,5 @@
+"""`python -m experiments` is `ttc`."""
+
+from experiments.cli import main
+
+main()

@@ -1,0 +1,39 @@
+"""`ttc`, also `python -m experiments`: the command line. A user's mistake ends in one line and exit code 2."""
+
+import sys
+
+import typer
+
+from experiments.commands import bank, look, results, run
+from ttc.errors import BackendUnavailable, UserError
+
+app = typer.Typer(
+    name="ttc",
+    help="Test-time compute and verifiers on multimodal exams: draw samples once, answer every question from the bank.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run.run)
+app.command("curves")(results.curves)
+app.command("report")(results.report)
+app.command("show")(look.show)
+app.command("list")(look.list_parts)
+app.command("doctor")(look.doctor)
+app.add_typer(bank.app, name="bank")
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0 done; 2 wrong input; 3 the engine gave up or was stopped, and the same command resumes."""
+    try:
+        app()
+    except BackendUnavailable as error:
+        print(f"stopped: {error}", file=sys.stderr)
+        sys.exit(3)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

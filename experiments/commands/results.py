@@ -1,0 +1,80 @@
+"""`ttc curves` and `ttc report`: read a finished run; nothing is drawn."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from experiments.curves import Curves
+    from experiments.folder import Manifest
+    from experiments.run import Outcomes, Results
+    from ttc.records import Question
+
+Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
+
+
+def curves(
+    run: Run,
+    by: Annotated[str, typer.Option(help="Fields of the questions, comma-separated.")] = "topic_difficulty",
+    json: Annotated[Path | None, typer.Option("--json", help="Also write the curves to this file.")] = None,
+) -> None:
+    """Accuracy against compute of a run, in all and by any field of its questions."""
+    from rich.console import Console
+
+    from experiments import folder
+    from experiments.curves import table
+
+    questions, outcomes = folder.read_outcomes(run)
+    fields = [field.strip() for field in by.split(",") if field.strip()]
+    found = _curves(questions, outcomes, folder.read_manifest(run), fields)
+    for field in fields or [""]:
+        Console().print(table(found, field))
+    if json is not None:
+        json.write_text(found.to_json(), encoding="utf-8")
+
+
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Target.  [default: report.html in the run's folder]")] = None,
+) -> None:
+    """Grade the stored samples again and write the page anew."""
+    from rich.console import Console
+
+    from experiments import folder as folders
+    from experiments.run import execute, plan
+    from ttc.bank import Bank
+
+    config = folders.read_config(run)
+    facts = folders.read_manifest(run)
+    stored = folders.Stored(facts, run)
+    results = execute(plan(config), stored, Bank(config.bank))
+    facts = {**folders.manifest(results, stored, facts["name"]), "executed": facts["executed"]}
+    folders.save(run, results, facts)
+    write_results(run, results, facts, Console(), page=out)
+    print(f"report: {out or run / 'report.html'}")
+
+
+def write_results(folder: Path, results: "Results", facts: "Manifest", console: "Console", page: Path | None = None) -> None:
+    """Curves, table and page of a graded run."""
+    from experiments.curves import table
+    from experiments.report import write_report
+
+    config, questions = results.plan.config, results.plan.exam.questions
+    present = {field for question in questions for field in question.fields}
+    fields = [field for field in ("topic_difficulty", "subject") if field in present] if config.by is None else config.by
+    found = _curves(questions, results.outcomes, facts, fields)
+    (folder / "curves.json").write_text(found.to_json(), encoding="utf-8")
+    write_report(page or folder / "report.html", facts, found, results)
+    console.print(table(found, fields[0] if fields else ""))
+
+
+def _curves(questions: "Sequence[Question]", outcomes: "Outcomes", facts: "Manifest", fields: Sequence[str]) -> "Curves":
+    from experiments.curves import curves as compute
+
+    oracle = next((name for name, strategy in facts["strategies"].items() if strategy["kind"] == "oracle"), None)
+    shared = [name for name, s in facts["strategies"].items() if "n" in s]
+    return compute(questions, outcomes, by=fields, oracles=dict.fromkeys(shared, oracle) if oracle else {})

@@ -1,0 +1,79 @@
+"""`ttc run`: draw, grade, and show the curves."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from experiments.config import RunConfig
+
+
+def run(
+    config: Annotated[Path, typer.Argument(help="YAML file of a run or, with a `grid:`, of a sweep.")],
+    assignments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the results.  [default: runs/ and the config's name]")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only so many questions, the levels in proportion.")] = None,
+    dry_run: Annotated[bool, typer.Option(help="Check everything and count what would be drawn.")] = False,
+    replace: Annotated[bool, typer.Option(help="Take over a folder that holds a run with other settings.")] = False,
+) -> None:
+    """Run a config, or every point of its grid. Run it again to resume: only what the bank lacks is drawn."""
+    from experiments.config import points
+    from experiments.sweep import summarise
+
+    extra = [*(assignments or []), *([f"limit={limit}"] if limit is not None else [])]
+    runs = points(config, extra)
+    folder = out or Path("runs") / config.stem
+    folders = {name: folder if len(runs) == 1 else folder / name for name in runs}
+    if dry_run:
+        for name, checked in runs.items():
+            _count(name, checked)
+        return
+    for name, checked in runs.items():
+        _run_one(name, checked, folders[name], replace=replace)
+    if len(runs) > 1:
+        summarise(folder, folders)
+
+
+def _count(name: str, config: "RunConfig") -> None:
+    """What a run would draw, with everything checked that can be without loading the model."""
+    from experiments.run import plan
+    from ttc.bank import Bank
+
+    planned = plan(config)
+    wanted = planned.wanted(config.backend.identity())
+    missing = Bank(config.bank).lacking(wanted)
+    live = [strategy.kind for strategy in config.strategies if not hasattr(strategy, "draw")]
+    print(
+        f"{name}: {len(planned.exam.questions):,} questions of {planned.exam.name} {planned.exam.split}, "
+        f"{sum(wanted.values()):,} samples wanted, {sum(missing.values()):,} to draw"
+        + (f", and what {', '.join(live)} will ask for" if live else "")
+    )
+    for problem in planned.exam.problems[:5]:
+        print(f"  data: {problem}")
+    if len(planned.exam.problems) > 5:
+        print(f"  data: and {len(planned.exam.problems) - 5} more problems")
+
+
+def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> None:
+    from rich.console import Console
+
+    from experiments import folder as folders
+    from experiments.commands.results import write_results
+    from experiments.progress import drawing
+    from experiments.run import execute, plan
+    from ttc.bank import Bank
+
+    planned = plan(config)
+    bank = Bank(config.bank)
+    missing = bank.lacking(planned.wanted(config.backend.identity()))
+    folders.claim(folder, config, replace=replace)
+    with drawing(name, sum(missing.values())) as on_sample:
+        results = execute(planned, config.backend, bank, run=name, on_sample=on_sample)
+    facts = folders.manifest(results, config.backend, name)
+    folders.save(folder, results, facts)
+    write_results(folder, results, facts, Console())
+    print(
+        f"drew {results.executed.samples:,} samples ({results.executed.completion_tokens:,} tokens) now; the rest was in {config.bank}"
+    )
+    print(f"report: {folder / 'report.html'}")

@@ -1,0 +1,192 @@
+"""A run's folder: what it was, what it found, and enough to draw every curve again without the bank.
+
+config.yaml     the checked config
+run.json        name, data, model, engines, versions, compute of the last execution
+questions.json  fields and clusters, no golds
+outcomes.parquet  strategy, question, k -> credit, coverage, costs
+samples.parquet   sample -> answer, rule, verdict
+curves.json, report.html
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from experiments.config import RunConfig, read_yaml, strategy_name, validate
+from experiments.run import Results
+from ttc.compute import ModelShape
+from ttc.errors import UserError
+from ttc.pool import Outcome
+from ttc.protocols import Backend, Engine
+from ttc.records import Question
+
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The backend of a finished run: knows what the samples depend on, but cannot draw."""
+
+    manifest: Manifest
+    folder: Path
+
+    def identity(self) -> Mapping[str, object]:
+        """As recorded when the run was executed."""
+        return self.manifest["identity"]
+
+    def shape(self) -> ModelShape | None:
+        """As recorded."""
+        shape = self.manifest["shape"]
+        return None if shape is None else ModelShape(**shape)
+
+    def open(self) -> Engine:
+        """Refused: a report reads, it does not draw."""
+        bank = self.manifest["config"]["bank"]
+        raise UserError(f"run {self.folder}: the bank {bank} no longer holds all its samples; run `ttc run` again to draw them")
+
+
+def claim(folder: Path, config: RunConfig, *, replace: bool) -> None:
+    """Make the folder this config's own.
+
+    Raises:
+        UserError: it belongs to another config, whose results would be lost.
+    """
+    path = folder / "config.yaml"
+    content = config.model_dump(mode="json")
+    if path.exists() and not replace:
+        there = validate(read_yaml(path), str(path)).model_dump(mode="json")
+        if there != content:
+            changed = sorted(key for key in content if content[key] != there[key])
+            raise UserError(
+                f"folder {folder} holds a run with other settings ({', '.join(changed)}); "
+                "choose another --out, or pass --replace (its samples stay in the bank)"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def manifest(results: Results, backend: Backend, name: str) -> Manifest:
+    """What a reader of the results needs to know of where they come from."""
+    config, exam, shape = results.plan.config, results.plan.exam, backend.shape()
+    used = ("ttc-lab", "torch", "transformers", "numpy", "pyarrow")
+    return {
+        "name": name,
+        "benchmark": {
+            "name": exam.name,
+            "split": exam.split,
+            "revision": exam.revision,
+            "fingerprint": exam.fingerprint,
+            "questions": len(exam.questions),
+            "problems": list(exam.problems),
+        },
+        "config": config.model_dump(mode="json"),
+        "identity": dict(backend.identity()),
+        "shape": None if shape is None else asdict(shape),
+        "strategies": {strategy_name(s): {"uses_gold": s.uses_gold, **s.model_dump(mode="json")} for s in config.strategies},
+        "engines": results.engines,
+        "executed": asdict(results.executed),
+        "versions": {package: version(package) for package in used},
+    }
+
+
+def save(folder: Path, results: Results, facts: Manifest) -> None:
+    """Write the folder, each file whole or not at all."""
+    _write(folder / "run.json", json.dumps(facts, indent=1, default=str))
+    questions = [_question_row(question) for question in results.plan.exam.questions]
+    _write(folder / "questions.json", json.dumps(questions))
+    rows = [
+        {"strategy": strategy, "question_id": question_id, "k": k, **asdict(outcome)}
+        for strategy, by_id in results.outcomes.items()
+        for question_id, points in by_id.items()
+        for k, outcome in points
+    ]
+    _write_parquet(folder / "outcomes.parquet", rows)
+    _write_parquet(folder / "samples.parquet", _sample_rows(results))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The run's own account of itself.
+
+    Raises:
+        UserError: not the folder of a finished run.
+    """
+    try:
+        return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"run {folder}: no finished run here ({error.strerror}); give the folder that `ttc run` named"
+        ) from error
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"run {folder}: run.json is damaged ({error}); run `ttc run` again, the samples are in the bank"
+        ) from error
+
+
+def read_config(folder: Path) -> RunConfig:
+    """The config the run was made from."""
+    return validate(read_yaml(folder / "config.yaml"), str(folder / "config.yaml"))
+
+
+def read_outcomes(folder: Path) -> tuple[list[Question], dict[str, dict[str, list[tuple[int, Outcome]]]]]:
+    """Questions (without text) and outcomes: what curves are made of."""
+    read_manifest(folder)
+    questions = [_question(row) for row in json.loads((folder / "questions.json").read_text(encoding="utf-8"))]
+    outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = {}
+    names = [field.name for field in fields(Outcome)]
+    for row in pq.read_table(folder / "outcomes.parquet").to_pylist():
+        points = outcomes.setdefault(row["strategy"], {}).setdefault(row["question_id"], [])
+        points.append((row["k"], Outcome(**{name: row[name] for name in names})))
+    return questions, outcomes
+
+
+def _question_row(question: Question) -> dict[str, Any]:
+    row = {"id": question.id, "benchmark": question.benchmark, "question_type": question.question_type}
+    return {**row, "cluster": question.cluster, "fields": dict(question.fields)}
+
+
+def _question(row: Mapping[str, Any]) -> Question:
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in row["fields"].items()}
+    return Question(row["id"], row["benchmark"], row["question_type"], "", fields=values, cluster=row["cluster"])
+
+
+def _sample_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "draw": label,
+            "question_id": question_id,
+            "key": sample.key,
+            "index": sample.index,
+            "answer": list(answer.values),
+            "class": answer_class,
+            "answer_status": answer.status,
+            "answer_rule": answer.rule,
+            "credit": verdict.credit,
+            "verdict_status": verdict.status,
+            "verdict_rule": verdict.rule,
+        }
+        for label, by_id in results.graded.items()
+        for question_id, graded in by_id.items()
+        for sample, answer, answer_class, verdict in zip(
+            graded.samples, graded.answers, graded.classes, graded.verdicts, strict=True
+        )
+    ]
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def _write_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    pq.write_table(pa.Table.from_pylist(rows), partial)
+    partial.replace(path)
