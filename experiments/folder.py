@@ -121,13 +121,9 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(
-            f"run {folder}: no finished run here ({error.strerror}); give the folder that `ttc run` named"
-        ) from error
+        raise UserError(f"run {folder}: no finished run here ({error.strerror}); name the folder of one") from error
     except json.JSONDecodeError as error:
-        raise UserError(
-            f"run {folder}: run.json is damaged ({error}); run `ttc run` again, the samples are in the bank"
-        ) from error
+        raise UserError(f"run {folder}: run.json is damaged ({error}); run `ttc run` again") from error
 
 
 def read_config(folder: Path) -> RunConfig:

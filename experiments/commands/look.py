@@ -47,9 +47,7 @@ def _benchmark(name: str) -> Any:
     try:
         return TypeAdapter(AnyBenchmark).validate_python({"kind": name}).load()
     except ValidationError as error:
-        raise UserError(
-            f"{name}: neither the folder of a run nor a benchmark that loads by its name: {explain(error)}"
-        ) from error
+        raise UserError(f"{name}: neither a run nor a benchmark that loads by name: {explain(error)}") from error
 
 
 def _find(questions: "tuple[Question, ...]", wanted: str, source: str) -> "Question":
@@ -71,7 +69,8 @@ def _show_question(console: "Console", question: "Question") -> None:
         console.print(f"  {letter}. {option}", markup=False, highlight=False)
     for item in question.media:
         name = f"image {item.marker}" if item.marker else item.kind
-        console.print(f"{name}: {item.problem or item.path or f'{len(item.data or b"")} bytes'}", style="dim")
+        where = item.problem or item.path or f"{len(item.data or ()):,} bytes"
+        console.print(f"{name}: {where}", style="dim")
     console.print(", ".join(f"{name}: {value}" for name, value in question.fields.items()), style="dim", markup=False)
 
 

@@ -73,7 +73,6 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> 
     facts = folders.manifest(results, config.backend, name)
     folders.save(folder, results, facts)
     write_results(folder, results, facts, Console())
-    print(
-        f"drew {results.executed.samples:,} samples ({results.executed.completion_tokens:,} tokens) now; the rest was in {config.bank}"
-    )
+    drew = results.executed
+    print(f"drew {drew.samples:,} samples ({drew.completion_tokens:,} tokens) now; the rest was in {config.bank}")
     print(f"report: {folder / 'report.html'}")
