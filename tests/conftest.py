@@ -14,7 +14,9 @@ SHARED = Path(os.environ.get("TTC_SHARED", Path(__file__).parents[2] / "shared")
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Folder of released data; tests that read it skip where it is absent."""
+    """Folder of released data; tests that read it skip where it is absent, or fail where it is required."""
     if not (SHARED / "data").is_dir():
+        if os.environ.get("TTC_REQUIRE_SHARED"):
+            pytest.fail(f"TTC_REQUIRE_SHARED is set, but there is no released data at {SHARED}")
         pytest.skip(f"no released data at {SHARED}; set TTC_SHARED to a folder that has it")
     return SHARED

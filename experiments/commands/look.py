@@ -136,12 +136,8 @@ def _members(annotation: Any) -> list[Any]:
     """The models of a discriminated union, or the one model."""
     import typing
 
-    arguments = typing.get_args(annotation)
-    if not arguments:
-        return [annotation]
-    return (
-        [m for argument in arguments[:1] for m in _members(argument)] if hasattr(annotation, "__metadata__") else [*arguments]
-    )
+    union = typing.get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
+    return list(typing.get_args(union)) or [union]
 
 
 def _show_settings(console: "Console", model: Any) -> None:
