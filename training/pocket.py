@@ -1,0 +1,248 @@
+"""How the embedded model was made: trained from scratch on questions written as it goes.
+
+    python -m training.pocket --out runs/pocket
+
+A killed run goes on from its last checkpoint under the same command. Batch `step` is a function of the seed and the step alone.
+"""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from PIL import Image
+from pydantic import BaseModel, Field
+
+from training import pocket_model
+from ttc.errors import UserError
+from ttc.pocket import exam
+from ttc.prompts import render
+from ttc.records import Question
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import Idefics3ForConditionalGeneration, Idefics3Processor
+
+
+class PocketTraining(BaseModel, frozen=True, extra="forbid"):
+    """What determines the trained weights."""
+
+    seed: int = 7
+    steps: int = Field(default=2400, gt=0)
+    batch: int = Field(default=128, gt=0)
+    micro_batch: int = Field(default=32, gt=0)
+    """Sequences per forward pass; those of a batch are sorted by length first, so that little is padding."""
+    easy_steps: int = Field(default=300, ge=0)
+    """Steps at the start with Easy questions alone: short sequences, in which reading the image is most of the loss."""
+    direct: float = Field(default=0.12, ge=0, le=1)
+    """Share of questions that are asked for the bare answer."""
+    muon_rate: float = 0.02
+    """Learning rate of the matrices inside the layers (Muon)."""
+    adam_rate: float = 0.003
+    """Learning rate of embeddings, head, norms and biases (AdamW)."""
+    warmup: int = 40
+    decay: float = Field(default=0.35, gt=0, le=1)
+    """Share of the steps, at the end, over which both rates fall to zero."""
+    width: int = 96
+    layers: int = 4
+    vision_width: int = 96
+    vision_layers: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """B sequences of T tokens, padded on the right. A loss is taken where `targets_BT` is not -100."""
+
+    ids_BT: "torch.Tensor"
+    targets_BT: "torch.Tensor"
+    pixels: "torch.Tensor"
+    """B images as 1 x 3 x height x width."""
+
+
+class Trainer:
+    """One training run in a folder: model, optimisers, and the step they are at."""
+
+    def __init__(self, config: PocketTraining, out: Path) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        self.config, self.out, self.step = config, out, 0
+        self.processor = pocket_model.processor()
+        torch.manual_seed(config.seed)
+        shape = {name: getattr(config, name) for name in ("width", "layers", "vision_width", "vision_layers")}
+        self.model = pocket_model.network(self.processor.tokenizer, **shape)
+        self.optimizers = _optimizers(self.model, config)
+        self.rates = [optimizer.param_groups[0]["lr"] for optimizer in self.optimizers]
+        out.mkdir(parents=True, exist_ok=True)
+        if self._checkpoint.exists():
+            self._resume()
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self.out / "checkpoint.pt"
+
+    def train(self, *, minutes: float, save_every: int = 100) -> None:
+        """Go on to the last step, or until the minutes are over; the state is on disk afterwards."""
+        start = time.monotonic()
+        while self.step < self.config.steps and time.monotonic() - start < 60 * minutes:
+            before = time.monotonic()
+            loss = self.advance()
+            row = {"step": self.step, "loss": round(loss, 6), "seconds": round(time.monotonic() - before, 3)}
+            with (self.out / "log.jsonl").open("a") as log:
+                log.write(json.dumps(row) + "\n")
+            if self.step % save_every == 0:
+                self.save()
+        self.save()
+
+    def advance(self) -> float:
+        """One step of both optimisers. Returns the mean loss per reply token, in nats."""
+        import torch
+        from torch.nn.functional import cross_entropy
+
+        for optimizer, rate in zip(self.optimizers, self.rates, strict=True):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * _schedule(self.step, self.config)
+        batches = list(micro_batches(self.config, self.step, self.processor))
+        tokens = sum(int((batch.targets_BT >= 0).sum()) for batch in batches)
+        total = 0.0
+        for batch in batches:
+            states_BTH = self.model.model(input_ids=batch.ids_BT, pixel_values=batch.pixels, use_cache=False).last_hidden_state
+            taught = batch.targets_BT >= 0
+            loss = cross_entropy(self.model.lm_head(states_BTH[taught]), batch.targets_BT[taught], reduction="sum") / tokens
+            loss.backward()
+            total += loss.item()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        self.step += 1
+        return total
+
+    def save(self) -> None:
+        """Write the checkpoint under a temporary name, then rename it: a kill leaves the old one or the new one."""
+        import torch
+
+        state = {
+            "config": self.config.model_dump(),
+            "step": self.step,
+            "model": self.model.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "generator": torch.get_rng_state(),
+        }
+        part = self._checkpoint.with_suffix(".part")
+        torch.save(state, part)
+        os.replace(part, self._checkpoint)
+
+    def _resume(self) -> None:
+        import torch
+
+        state: dict[str, Any] = torch.load(self._checkpoint, weights_only=True)
+        now = self.config.model_dump()
+        changed = [name for name, value in state["config"].items() if now.get(name) != value and name != "steps"]
+        if changed:
+            raise UserError(f"{self._checkpoint} was trained with another {', '.join(changed)}; give another --out folder")
+        self.model.load_state_dict(state["model"])
+        for optimizer, held in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(held)
+        torch.set_rng_state(state["generator"])
+        self.step = state["step"]
+
+    def export(self, folder: Path) -> None:
+        """The model with all that `from_pretrained` needs."""
+        self.model.save_pretrained(folder)
+        self.processor.save_pretrained(folder)
+
+
+def micro_batches(config: PocketTraining, step: int, processor: "Idefics3Processor"):
+    """The batches of one step, shortest sequences first."""
+    rows = sorted(_rows(config, step, processor), key=lambda row: len(row[0]))
+    for start in range(0, len(rows), config.micro_batch):
+        yield _pad(rows[start : start + config.micro_batch], processor.tokenizer.pad_token_id)
+
+
+def pixels(question: Question) -> np.ndarray:
+    """The question's image as the processor hands it to the network: 1 x 3 x height x width, from -1 to 1."""
+    data = question.media[0].data
+    assert data is not None
+    image = np.asarray(Image.open(BytesIO(data)), dtype=np.float32).transpose(2, 0, 1)
+    return (image / 255 - 0.5)[None] / 0.5
+
+
+def _rows(config: PocketTraining, step: int, processor: "Idefics3Processor") -> list[tuple[list[int], int, np.ndarray]]:
+    """Token ids, where the reply starts in them, and the image, of each sequence of a step."""
+    rng = Random(f"{config.seed}/{step}")
+    subjects = list(exam.SUBJECTS)
+    prompts, replies, images = [], [], []
+    for number in range(step * config.batch, (step + 1) * config.batch):
+        index = number // len(subjects)
+        if step < config.easy_steps:
+            index *= len(exam.STEPS)  # levels turn with the index, Easy first
+        source = exam.problem("train", subjects[number % len(subjects)], index)
+        style = "direct" if rng.random() < config.direct else "cot"
+        question = exam.question(source)
+        prompts.append(_expanded(pocket_model.spoken(render(question, style=style))))
+        replies.append(pocket_model.reply(source, style) + pocket_model.END)
+        images.append(pixels(question))
+    asked = processor.tokenizer(prompts)["input_ids"]
+    said = processor.tokenizer(replies)["input_ids"]
+    return [(a + s, len(a), image) for a, s, image in zip(asked, said, images, strict=True)]
+
+
+def _expanded(text: str) -> str:
+    """`<image>` as the processor spells it out for the network."""
+    tokens = pocket_model.IMAGE * pocket_model.IMAGE_TOKENS
+    around = pocket_model.AROUND_IMAGE
+    return text.replace(pocket_model.IMAGE, f"{around}{pocket_model.GLOBAL_IMAGE}{tokens}{around}")
+
+
+def _pad(rows: list[tuple[list[int], int, np.ndarray]], pad: int) -> Batch:
+    import torch
+
+    longest = max(len(ids) for ids, _, _ in rows)
+    ids_BT = torch.full((len(rows), longest), pad)
+    targets_BT = torch.full((len(rows), longest), -100)
+    for n, (ids, start, _) in enumerate(rows):
+        ids_BT[n, : len(ids)] = torch.tensor(ids)
+        targets_BT[n, start - 1 : len(ids) - 1] = ids_BT[n, start : len(ids)]
+    return Batch(ids_BT, targets_BT, torch.from_numpy(np.stack([image for _, _, image in rows])))
+
+
+def _schedule(step: int, config: PocketTraining) -> float:
+    """Share of the full learning rates at a step: a short rise, a plateau, a straight fall to zero."""
+    left = (config.steps - step) / (config.decay * config.steps)
+    return min(1.0, (step + 1) / config.warmup, left)
+
+
+def _optimizers(model: "Idefics3ForConditionalGeneration", config: PocketTraining) -> list["torch.optim.Optimizer"]:
+    """Muon for the matrices inside the layers, AdamW for the rest."""
+    import torch
+
+    matrices, others = [], []
+    for name, weight in model.named_parameters():
+        inside = weight.ndim == 2 and not any(word in name for word in ("embed", "lm_head"))
+        (matrices if inside else others).append(weight)
+    return [
+        torch.optim.Muon(matrices, lr=config.muon_rate, weight_decay=0.01, adjust_lr_fn="original"),
+        torch.optim.AdamW(others, lr=config.adam_rate, betas=(0.9, 0.98), weight_decay=0.01),
+    ]
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="Folder of checkpoint, log and finished model.")] = Path("runs/pocket"),
+    minutes: Annotated[float, typer.Option(help="Stop after this long; the same command goes on later.")] = 600.0,
+    steps: Annotated[int, typer.Option(help="Steps of the whole run.")] = PocketTraining().steps,
+) -> None:
+    """Train the embedded model from scratch, or go on where the last run stopped."""
+    trainer = Trainer(PocketTraining(steps=steps), out)
+    trainer.train(minutes=minutes)
+    trainer.export(out / "model")
+
+
+if __name__ == "__main__":
+    typer.run(main)
