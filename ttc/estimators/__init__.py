@@ -1,0 +1,44 @@
+"""Exact expectations at every budget k from the n samples of one question, and replays where no closed form exists.
+
+Each is a U-statistic: the mean over all subsets of k of the n samples, hence unbiased for a fresh run of k samples. Resampling
+the samples with replacement is biased instead, and an extrapolation beyond n is a guess: k > n is a ValueError.
+
+    counting   pass@k, pass^k, best-of-k
+    voting     vote@k, the filtered vote, the probability that anybody votes
+    rejection  take the first accepted sample, at most k; risk against coverage
+    replay     permutations shared by all methods and budgets
+    weighted   the weighted vote: enumerated where small, else over shared permutations
+    stopping   adaptive stopping rules, live and replayed
+"""
+
+from ttc.estimators.counting import best_of_k, pass_at_k, pass_hat_k
+from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, risk_coverage
+from ttc.estimators.replay import Estimate, permutations
+from ttc.estimators.stopping import BetaStop, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
+from ttc.estimators.voting import filtered_vote_curve, vote_at_k, vote_coverage_at_k, vote_curve
+from ttc.estimators.weighted import WeightedPool, weighted_vote_curve
+
+__all__ = [
+    "BetaStop",
+    "EarlyStop",
+    "Estimate",
+    "LosslessStop",
+    "Rejection",
+    "Replay",
+    "RiskCoverage",
+    "StoppingRule",
+    "WeightedPool",
+    "best_of_k",
+    "beta_confidence",
+    "filtered_vote_curve",
+    "pass_at_k",
+    "pass_hat_k",
+    "permutations",
+    "rejection_at_k",
+    "replay",
+    "risk_coverage",
+    "vote_at_k",
+    "vote_coverage_at_k",
+    "vote_curve",
+    "weighted_vote_curve",
+]

@@ -1,0 +1,108 @@
+"""The weighted vote has no closed form: enumerate the subsets where they are few, else average over shared permutations.
+
+Axes: S subsets, N samples, J answer classes, M permutations.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttc.estimators.counting import require_budget, require_parallel
+from ttc.estimators.replay import DEFAULT_PERMUTATIONS, Estimate, estimate, permutations
+from ttc.select import SUM_TOLERANCE
+
+MOST_SUBSETS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPool:
+    """The samples of one question with the weight of each vote."""
+
+    answers: Sequence[Hashable]
+    """Equivalence class of each sample's answer; None does not vote."""
+    credits: Sequence[float]
+    """A class counts with the mean credit of its members."""
+    weights: Sequence[float | None]
+    """A probability, a clipped logit or any number; a sample with None does not vote."""
+    fallback_credit: float = 0.0
+    """Credit where nobody votes."""
+
+    def __post_init__(self) -> None:
+        require_parallel(answers=self.answers, credits=self.credits, weights=self.weights)
+
+    @property
+    def n(self) -> int:
+        """Samples in the pool."""
+        return len(self.credits)
+
+    def subset_credits(self, member_SN: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """credits_S: credit of the weighted vote in each subset. Ties: larger single weight, then more votes, then uniform."""
+        names = list(dict.fromkeys(answer for answer in self.answers if answer is not None))
+        votes_N = np.array(
+            [a is not None and w is not None for a, w in zip(self.answers, self.weights, strict=True)], dtype=bool
+        )
+        if not votes_N.any():
+            return np.full(len(member_SN), float(self.fallback_credit))
+        weight_N = np.array([0.0 if weight is None else weight for weight in self.weights], dtype=float)
+        of_NJ = np.array([[answer == name for name in names] for answer in self.answers], dtype=bool)
+        credit_J = np.asarray(self.credits, dtype=float) @ of_NJ / of_NJ.sum(axis=0)
+        casts_NJ = of_NJ & votes_N[:, None]
+
+        chosen_SN = np.asarray(member_SN, dtype=float)
+        count_SJ = chosen_SN @ casts_NJ
+        sum_SJ = np.where(count_SJ > 0, chosen_SN @ (casts_NJ * weight_N[:, None]), -np.inf)
+        top_SJ = (sum_SJ >= sum_SJ.max(axis=1, keepdims=True) - SUM_TOLERANCE) & (count_SJ > 0)
+        tied = np.flatnonzero(top_SJ.sum(axis=1) > 1)
+        if len(tied):
+            voting_TNJ = np.asarray(member_SN, dtype=bool)[tied][:, :, None] & casts_NJ
+            largest_TJ = np.where(voting_TNJ, weight_N[:, None], -np.inf).max(axis=1)
+            for key_TJ in (largest_TJ, count_SJ[tied]):
+                key_TJ = np.where(top_SJ[tied], key_TJ, -np.inf)
+                top_SJ[tied] &= key_TJ == key_TJ.max(axis=1, keepdims=True)
+        winners_S = top_SJ.sum(axis=1)
+        return np.where(winners_S > 0, top_SJ @ credit_J / np.maximum(winners_S, 1), self.fallback_credit)
+
+    def enumerate(self, k: int) -> float:
+        """Expected credit at budget k over all C(n, k) subsets."""
+        require_budget(k, self.n)
+        chosen = np.fromiter(chain.from_iterable(combinations(range(self.n), k)), dtype=np.int64).reshape(-1, k)
+        member_SN = np.zeros((len(chosen), self.n), dtype=bool)
+        np.put_along_axis(member_SN, chosen, True, axis=1)
+        return float(self.subset_credits(member_SN).mean())
+
+    def replay(self, orders_MN: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+        """credits_M at budget k, for each permutation."""
+        require_budget(k, self.n)
+        member_MN = np.zeros(orders_MN.shape, dtype=bool)
+        np.put_along_axis(member_MN, orders_MN[:, :k], True, axis=1)
+        return self.subset_credits(member_MN)
+
+
+def weighted_vote_curve(
+    pools: Sequence[WeightedPool],
+    ks: Sequence[int],
+    *,
+    count: int = DEFAULT_PERMUTATIONS,
+    seed: int = 0,
+    most_subsets: int = MOST_SUBSETS,
+) -> list[Estimate]:
+    """Expected credit of the weighted vote at each k, averaged over questions.
+
+    Args:
+        count: permutations per question; question i uses `permutations(n, count=count, seed=seed, stream=i)`.
+        most_subsets: a budget is enumerated where all questions together have at most this many subsets.
+    """
+    exact = {k for k in ks if sum(comb(pool.n, k) for pool in pools) <= most_subsets}
+    columns: dict[int, list[NDArray[np.float64]]] = {k: [] for k in ks}
+    for i, pool in enumerate(pools):
+        orders_MN = permutations(pool.n, count=count, seed=seed, stream=i) if not exact.issuperset(ks) else None
+        for k in ks:
+            if k in exact or orders_MN is None:
+                columns[k].append(np.array([pool.enumerate(k)]))
+            else:
+                columns[k].append(pool.replay(orders_MN, k))
+    return [Estimate(float(np.mean(columns[k])), 0.0) if k in exact else estimate(columns[k]) for k in ks]
