@@ -45,7 +45,7 @@ class Plan:
         return self.config.sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self.config.sampling
 
     def wanted(self, identity: Mapping[str, object]) -> dict[str, int]:
-        """Key -> samples, over all questions and draws."""
+        """Key -> samples, over all questions and draws. Two questions that are the same to the model share a key."""
         return {
             keys.request_key(q, self.prompt(q, draw.style), identity, self.sampling(draw), self.config.seed): draw.n
             for q in self.exam.questions
@@ -81,6 +81,11 @@ def plan(config: RunConfig) -> Plan:
             label = draw_label(draw)
             draws[label] = max(draws.get(label, draw), draw, key=lambda d: d.n)
     return Plan(config, limited(config.benchmark.load(), config.limit), draws)
+
+
+def lacking(bank: Bank, wanted: Mapping[str, int]) -> int:
+    """How many of these samples the bank does not hold."""
+    return sum(len(gap) for key, n in wanted.items() for gap in bank.missing(key, n))
 
 
 def draw_label(draw: Draw) -> str:

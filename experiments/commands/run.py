@@ -37,16 +37,16 @@ def run(
 
 def _count(name: str, config: "RunConfig") -> None:
     """What a run would draw, with everything checked that can be without loading the model."""
-    from experiments.run import plan
+    from experiments.run import lacking, plan
     from ttc.bank import Bank
 
     planned = plan(config)
     wanted = planned.wanted(config.backend.identity())
-    missing = Bank(config.bank).lacking(wanted)
+    missing = lacking(Bank(config.bank), wanted)
     live = [strategy.kind for strategy in config.strategies if not hasattr(strategy, "draw")]
     print(
         f"{name}: {len(planned.exam.questions):,} questions of {planned.exam.name} {planned.exam.split}, "
-        f"{sum(wanted.values()):,} samples wanted, {sum(missing.values()):,} to draw"
+        f"{sum(wanted.values()):,} samples wanted, {missing:,} to draw"
         + (f", and what {', '.join(live)} will ask for" if live else "")
     )
     for problem in planned.exam.problems[:5]:
@@ -61,14 +61,14 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> 
     from experiments import folder as folders
     from experiments.commands.results import write_results
     from experiments.progress import drawing
-    from experiments.run import execute, plan
+    from experiments.run import execute, lacking, plan
     from ttc.bank import Bank
 
     planned = plan(config)
     bank = Bank(config.bank)
-    missing = bank.lacking(planned.wanted(config.backend.identity()))
+    missing = lacking(bank, planned.wanted(config.backend.identity()))
     folders.claim(folder, config, replace=replace)
-    with drawing(name, sum(missing.values())) as on_sample:
+    with drawing(name, missing) as on_sample:
         results = execute(planned, config.backend, bank, run=name, on_sample=on_sample)
     facts = folders.manifest(results, config.backend, name)
     folders.save(folder, results, facts)
