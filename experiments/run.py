@@ -17,7 +17,8 @@ from ttc.bank import Bank
 from ttc.dispatcher import Dispatcher
 from ttc.draw import Draw
 from ttc.errors import BudgetSpent
-from ttc.grading import Graded, grade_all
+from ttc.grading import Graded, Job, grade_all, verdicts
+from ttc.judges.item import Item
 from ttc.pool import Outcome
 from ttc.protocols import Backend
 from ttc.records import Exam, Prompt, Question, Sample, Sampling, Selection, Usage
@@ -60,8 +61,8 @@ class Results:
     plan: Plan
     graded: dict[str, dict[str, Graded]] = field(default_factory=dict)
     """Draw label -> question id -> graded samples."""
-    selections: dict[str, dict[str, Selection]] = field(default_factory=dict)
-    """Strategy name -> question id, for strategies that were run live."""
+    live: dict[str, dict[str, tuple[Selection, Usage]]] = field(default_factory=dict)
+    """Strategy name -> question id -> what it stands by and what it cost, for strategies that were run live."""
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
     executed: Usage = field(default_factory=Usage)
     """What was drawn from the engine this time."""
@@ -103,8 +104,9 @@ def execute(
     """
     results = Results(plan)
     drawn = asyncio.run(_draw(plan, backend, bank, results, run, on_sample))
-    _grade(plan, drawn, results)
+    _grade(plan, drawn, results, bank)
     _evaluate(results, backend)
+    _evaluate_live(results, bank)
     return results
 
 
@@ -114,7 +116,7 @@ Drawn = dict[str, dict[str, list[Sample]]]
 async def _draw(
     plan: Plan, backend: Backend, bank: Bank, results: Results, run: str, on_sample: Callable[[Sample], None]
 ) -> Drawn:
-    """All samples of all draws, by label and question id; live strategies leave their selections in `results`."""
+    """All samples of all draws, by label and question id; live strategies leave what they found in `results`."""
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
         loop = asyncio.get_running_loop()
@@ -145,31 +147,22 @@ async def _draw_one(plan: Plan, dispatcher: Dispatcher, question: Question, draw
 async def _solve_one(
     plan: Plan, dispatcher: Dispatcher, backend: Backend, question: Question, strategy: Any, results: Results
 ) -> None:
-    """Run one strategy live on one question; its outcome stands at the samples it used."""
-    name = strategy_name(strategy)
+    """Run one strategy live on one question."""
     session = Session(question, dispatcher, plan.prompt, plan.config.sampling, shape=backend.shape())
     try:
         selection = await strategy.solve(session)
     except BudgetSpent as spent:
         selection = Selection(None, reason=str(spent))
-    credit = 0.0
-    if selection.answer is not None:
-        credit = plan.config.judge.judge(question, plan.exam.golds[question.id], selection.answer).credit
-    used = session.usage
-    outcome = Outcome(
-        credit, float(selection.answer is not None), used.samples, used.prompt_tokens, used.completion_tokens, used.flops
-    )
-    results.selections.setdefault(name, {})[question.id] = selection
-    results.outcomes.setdefault(name, {})[question.id] = [(getattr(strategy, "n", 1), outcome)]
+    results.live.setdefault(strategy_name(strategy), {})[question.id] = (selection, session.usage)
 
 
-def _grade(plan: Plan, drawn: Drawn, results: Results) -> None:
+def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
     jobs = [
-        (question, plan.exam.golds[question.id], drawn[label][question.id], plan.config.judge)
+        Job(question, plan.exam.golds[question.id], tuple(drawn[label][question.id]))
         for label in plan.draws
         for question in plan.exam.questions
     ]
-    graded = iter(grade_all(jobs))
+    graded = iter(grade_all(jobs, plan.config.judge, bank))
     for label in plan.draws:
         results.graded[label] = {question.id: next(graded) for question in plan.exam.questions}
 
@@ -187,6 +180,25 @@ def _evaluate(results: Results, backend: Backend) -> None:
                 question_id: [(k, strategy.expected(pool, k)) for k in budgets]
                 for question_id, pool in pools[draw_label(draw)].items()
             }
+
+
+def _evaluate_live(results: Results, bank: Bank) -> None:
+    """The one outcome of every strategy that was run live; its budget is the most samples it took on any question."""
+    plan = results.plan
+    by_id = {question.id: question for question in plan.exam.questions}
+    for name, found in results.live.items():
+        answered = {i: selection.answer for i, (selection, _) in found.items() if selection.answer is not None}
+        items = [Item(by_id[i], plan.exam.golds[i], answer, answer.value or "") for i, answer in answered.items()]
+        judged = dict(zip(answered, verdicts(items, plan.config.judge, bank), strict=True))
+        most = max(usage.samples for _, usage in found.values())
+        results.outcomes[name] = {
+            i: [(most, _live_outcome(usage, judged[i].credit if i in judged else 0.0, i in judged))]
+            for i, (_, usage) in found.items()
+        }
+
+
+def _live_outcome(usage: Usage, credit: float, answered: bool) -> Outcome:
+    return Outcome(credit, float(answered), usage.samples, usage.prompt_tokens, usage.completion_tokens, usage.flops)
 
 
 def powers_of_two(n: int) -> list[int]:

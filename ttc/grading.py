@@ -3,14 +3,17 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from multiprocessing import get_context
 
 from ttc import answers as reading
+from ttc.bank import Bank
 from ttc.compute import ModelShape
+from ttc.judges.item import Item
+from ttc.judges.rules import Rules
 from ttc.pool import Pool
-from ttc.protocols import Judge
+from ttc.protocols import ReadingJudge
 from ttc.records import Answer, Gold, Question, Sample, Verdict
 
 PARALLEL_FROM = 50_000
@@ -46,34 +49,63 @@ class Graded:
         )
 
 
-def grade(question: Question, gold: Gold, samples: Sequence[Sample], judge: Judge) -> Graded:
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One question's samples of one draw, to be graded."""
+
+    question: Question
+    gold: Gold
+    samples: tuple[Sample, ...]
+
+
+def grade_all(jobs: Sequence[Job], judge: Rules | ReadingJudge, bank: Bank) -> list[Graded]:
+    """Grade many questions, in order: by rules in several processes where it pays, then by a reading judge if there is one."""
+    rules = judge if isinstance(judge, Rules) else Rules()
+    pairs = [(job, rules) for job in jobs]
+    workers = os.cpu_count() or 1
+    if workers == 1 or sum(len(job.samples) for job in jobs) < PARALLEL_FROM:
+        graded = list(starmap(grade, pairs))
+    else:
+        # math-verify needs the main thread of a process, so threads would not do.
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as processes:
+            graded = list(processes.map(_grade_pair, pairs, chunksize=max(1, len(jobs) // (workers * 8))))
+    return graded if isinstance(judge, Rules) else _read_again(jobs, graded, judge, bank)
+
+
+def grade(job: Job, rules: Rules) -> Graded:
     """Read and judge the samples of one question. Equal replies are read once, equal answers judged once."""
     read: dict[tuple[str, str, str], Answer] = {}
     judged: dict[Answer, Verdict] = {}
     answers: list[Answer] = []
-    for sample in samples:
+    for sample in job.samples:
         reply = (sample.text, sample.status, sample.finish)
         if reply not in read:
-            read[reply] = reading.extract(question, sample)
+            read[reply] = reading.extract(job.question, sample)
         answers.append(read[reply])
     for answer in answers:
         if answer not in judged:
-            judged[answer] = judge.judge(question, gold, answer)
+            judged[answer] = rules.judge(job.question, job.gold, answer)
     verdicts = tuple(judged[answer] for answer in answers)
-    return Graded(question, tuple(samples), tuple(answers), verdicts, reading.classes(question, answers))
+    return Graded(job.question, job.samples, tuple(answers), verdicts, reading.classes(job.question, answers))
 
 
-Job = tuple[Question, Gold, Sequence[Sample], Judge]
+def _grade_pair(pair: tuple[Job, Rules]) -> Graded:
+    return grade(*pair)
 
 
-def grade_all(jobs: Sequence[Job]) -> list[Graded]:
-    """Grade many questions, in order; in several processes where it pays (math-verify needs a process's main thread)."""
-    workers = os.cpu_count() or 1
-    if workers == 1 or sum(len(samples) for _, _, samples, _ in jobs) < PARALLEL_FROM:
-        return list(starmap(grade, jobs))
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as processes:
-        return list(processes.map(_grade_job, jobs, chunksize=max(1, len(jobs) // (workers * 8))))
+def _read_again(jobs: Sequence[Job], graded: Sequence[Graded], judge: ReadingJudge, bank: Bank) -> list[Graded]:
+    """The same answers under the verdicts of a judge that reads."""
+    items = [
+        Item(job.question, job.gold, answer, sample.text)
+        for job, found in zip(jobs, graded, strict=True)
+        for answer, sample in zip(found.answers, found.samples, strict=True)
+    ]
+    found = iter(judge.judge_many(items, bank))
+    return [replace(one, verdicts=tuple(next(found) for _ in one.answers)) for one in graded]
 
 
-def _grade_job(job: Job) -> Graded:
-    return grade(*job)
+def verdicts(items: Sequence[Item], judge: Rules | ReadingJudge, bank: Bank) -> list[Verdict]:
+    """One verdict per item, in order, by either kind of judge."""
+    if isinstance(judge, Rules):
+        return [judge.judge(item.question, item.gold, item.answer) for item in items]
+    return judge.judge_many(items, bank)

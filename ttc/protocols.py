@@ -1,4 +1,4 @@
-"""The seams: what a backend, a verifier, a judge, a benchmark and a strategy must offer. Each is its frozen config with one verb."""
+"""The seams: what backends, verifiers, judges, benchmarks and strategies must offer. Each is its frozen config with one verb."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from ttc.records import Answer, Exam, Gold, Question, Request, Sample, Selection, StepScores, Verdict
 
 if TYPE_CHECKING:
+    from ttc.bank import Bank
     from ttc.compute import ModelShape
+    from ttc.draw import Draw
+    from ttc.judges.item import Item
     from ttc.pool import Outcome, Pool
     from ttc.session import Session
-    from ttc.draw import Draw
 
 
 class Inbox(Protocol):
@@ -21,7 +23,7 @@ class Inbox(Protocol):
         """The next request.
 
         Args:
-            wait: block until there is one. None then means that the run is over; without `wait` it means nothing is waiting now.
+            wait: block until there is one. None then means that the run is over; without `wait`, that nothing waits now.
         """
         ...
 
@@ -48,7 +50,7 @@ class Backend(Protocol):
     """Config of an engine: cheap to hold, heavy to open."""
 
     def identity(self) -> Mapping[str, object]:
-        """What determines the samples: model, revision or content hash, adapter, dtype, quantisation, pixels, template arguments.
+        """What determines the samples: model, revision or content hash, adapter, dtype, pixels, template arguments.
 
         Goes into every key as JSON, so two engines over the same weights share samples. Must not load the model.
         Raises UserError where the model cannot be found.
@@ -90,6 +92,14 @@ class Judge(Protocol):
         ...
 
 
+class ReadingJudge(Protocol):
+    """A judge that reads replies, many at a time, and keeps what it found in the bank."""
+
+    def judge_many(self, items: Sequence[Item], bank: Bank) -> list[Verdict]:
+        """One verdict per item, in order. Raises BackendUnavailable where the model behind it cannot be asked."""
+        ...
+
+
 class Strategy(Protocol):
     """Spends samples on one question and stands by an answer."""
 
@@ -111,5 +121,5 @@ class ParallelStrategy(Strategy, Protocol):
         ...
 
     def expected(self, pool: Pool, k: int) -> Outcome:
-        """Exact expectation over a fresh run of k samples. Raises ValueError for k above the pool's size. Source: estimators."""
+        """Exact expectation over a fresh run of k samples. Raises ValueError for k above the pool's size."""
         ...
