@@ -17,6 +17,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("curves")(results.curves)
 app.command("report")(results.report)
+app.command("submission")(results.submission)
 app.command("show")(look.show)
 app.command("list")(look.list_parts)
 app.command("doctor")(look.doctor)

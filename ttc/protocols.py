@@ -1,4 +1,4 @@
-"""The seams: what backends, verifiers, judges, benchmarks and strategies must offer. Each is its frozen config with one verb."""
+"""The seams: what backends, verifiers, judges, benchmarks and strategies must offer. Each is a frozen config with one verb."""
 
 from __future__ import annotations
 

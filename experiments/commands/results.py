@@ -58,6 +58,24 @@ def report(
     print(f"report: {out or run / 'report.html'}")
 
 
+def submission(
+    run: Run,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Target, a JSON file.")],
+    strategy: Annotated[str, typer.Option(help="Name of the strategy whose answers are submitted.")] = "vote",
+) -> None:
+    """Write the answer file for a split whose golds are hidden."""
+    from experiments import folder as folders
+    from experiments.run import plan
+    from experiments.submission import submission as answers_of
+    from experiments.submission import write_submission
+    from ttc.bank import Bank
+
+    config = folders.read_config(run)
+    answers = answers_of(plan(config), folders.Stored(folders.read_manifest(run), run), Bank(config.bank), strategy)
+    write_submission(out, answers)
+    print(f"{sum(map(bool, answers.values())):,} of {len(answers):,} questions answered in {out}")
+
+
 def write_results(folder: Path, results: "Results", facts: "Manifest", console: "Console", page: Path | None = None) -> None:
     """Curves, table and page of a graded run."""
     from experiments.curves import table
