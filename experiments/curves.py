@@ -231,7 +231,7 @@ _COSTS = ("samples", "prompt_tokens", "completion_tokens", "flops")
 class _Panel:
     """Outcomes as arrays. Q questions, C columns: every (strategy, k)."""
 
-    clusters: Sequence[str]
+    clusters: list[str]
     columns: Mapping[str, Mapping[int, int]]
     """Strategy -> k -> column."""
     credit_QC: np.ndarray

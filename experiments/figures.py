@@ -1,0 +1,90 @@
+"""Curves as a static figure: for papers, and for readers of the report without scripts."""
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.curves import Curves, Point
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+AXES = {
+    "samples": "samples per question",
+    "completion_tokens": "completion tokens per question",
+    "total_tokens": "tokens per question, prompt included",
+    "flops": "FLOPs per question",
+}
+COLORS = ("#0072b2", "#d55e00", "#008a66", "#b0488b", "#9a6b00", "#3a9ad9", "#6b4c9a")
+"""Told apart with any colour vision; each has its own dash and marker besides."""
+DASHES = ("-", "-", "--", ":", "-.", "--", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "o")
+_STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ttc",  # equal curves give equal bytes
+    "text.parse_math": False,  # a name with dollar signs is a name
+}
+
+
+def figure(found: Curves, field: str = "", axis: str = "samples") -> "Figure":
+    """One panel for all questions and one per value of a field, accuracy in percent against compute in log2.
+
+    Args:
+        field: one of `found.fields`, or empty for all questions alone.
+        axis: a key of `AXES`.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    groups = (found.overall, *(found.by(field) if field else ()))
+    columns = min(len(groups), 4)
+    rows = -(-len(groups) // columns)
+    with mpl.rc_context(_STYLE):
+        drawn = Figure(figsize=(3.1 * columns, 2.7 * rows + 0.5), layout="constrained")
+        panels = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        for panel, group in zip(panels, groups, strict=False):
+            panel.set_title(f"{group.value if group.field else 'all questions'}  (n = {group.questions})", loc="left")
+            method = 0
+            for entrant in found.entrants:
+                style = {"color": "#767d87", "linestyle": "--", "marker": "D"}
+                if not entrant.uses_gold:
+                    slot = method % len(COLORS)
+                    style = {"color": COLORS[slot], "linestyle": DASHES[slot], "marker": MARKERS[slot]}
+                    method += 1
+                label = f"{entrant.name} (uses gold)" if entrant.uses_gold else entrant.name
+                _draw(panel, group.points(entrant.name), axis, label, style)
+            panel.set_xscale("log", base=2)
+            panel.grid(axis="y", color="#e2e5e8")
+        for panel in panels[len(groups) :]:
+            panel.set_visible(False)
+        drawn.supxlabel(AXES[axis])
+        drawn.supylabel("accuracy, %")
+        handles, labels = panels[0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside upper left", ncols=6, frameon=False)
+    return drawn
+
+
+def svg(drawn: "Figure") -> str:
+    """The figure as an `<svg>` element to stand inside a page."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context(_STYLE):
+        drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _draw(panel: "Axes", points: Sequence[Point], axis: str, label: str, style: dict[str, Any]) -> None:
+    points = [point for point in points if (getattr(point, axis) or 0) > 0]
+    x = [getattr(point, axis) for point in points]
+    panel.plot(x, [100 * point.accuracy for point in points], markersize=4, linewidth=1.5, label=label, **style)
+    low, high = ([100 * getattr(point, end) for point in points] for end in ("low", "high"))
+    if len(points) > 1:
+        panel.fill_between(x, low, high, color=style["color"], alpha=0.13, linewidth=0)
+    elif points:
+        panel.vlines(x, low, high, color=style["color"], linewidth=1)
