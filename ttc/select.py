@@ -6,7 +6,7 @@ this has the expectation of a uniform choice, and it is the same on every machin
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from math import fsum, log
+from math import copysign, fsum, log
 
 LOGIT_CLIP = 1e-6
 SUM_TOLERANCE = 1e-12
@@ -59,5 +59,6 @@ def voters(classes: Sequence[Hashable], scores: Sequence[float | None], threshol
 
 def clipped_logit(probability: float) -> float:
     """Log-odds of a probability clipped to [1e-6, 1 - 1e-6]: the weight under which independent votes multiply."""
-    clipped = min(max(probability, LOGIT_CLIP), 1 - LOGIT_CLIP)
-    return log(clipped / (1 - clipped))
+    if not LOGIT_CLIP < probability < 1 - LOGIT_CLIP:
+        return copysign(log((1 - LOGIT_CLIP) / LOGIT_CLIP), probability - 0.5)  # exactly opposite, so that they can cancel
+    return log(probability / (1 - probability))
