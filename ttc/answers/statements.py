@@ -1,0 +1,230 @@
+"""Sentences that state an answer: `the answer is`, boxes, `I choose`, `option B is correct`, `答案是`. The last one decides."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ttc.answers.options import AMBIGUOUS, Options, spoken
+from ttc.answers.reading import Reading, read_letter, read_value
+
+_COPULA = (
+    r"(?:\s*,?\s*(?:then|therefore|thus|so|hence|here|again|clearly)\s*,?)?\s*"
+    r"(?:(?:is|are|(?:would|will|should|must|has to|have to|can only|could only)(?:\s+\w+ly|\s+then|\s+thus|\s+therefore)?\s+be|remains|becomes"
+    r"|seems(?: to be)?|appears(?: to be)?|has been determined to be|turns out to be|comes out (?:as|to be)|comes to)(?![A-Za-z'])(?:\s*:)?|[:：=]+|->|=>|→|⇒|\s[-–—]+(?=\s))"
+)
+_ABOUT = r"(?:\s+(?:to|for|of|from|among|amongst|in|that|which|here|we|i|according|based|given|provided|among|supported)\b[^.:;\n⟦]{0,80}?)?"
+LABEL = re.compile(
+    rf"(?<![A-Za-z])(?:answers?|options?|choices?|selections?|picks?|responses?|solution|letter|conclusion|prediction|guess|alternative|one"
+    rf"|candidate|match)\b(?:\s*\([^()\n]{{0,30}}\))?{_ABOUT}{_COPULA}\s*",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"(?<![A-Za-z])(?:(?:final |correct |right |best |my )?(?:answer|choice)|ans|final|verdict|conclusion|result|correct(?:ion|ed)?|updated?|edit|revised|"
+    r"solution|output|key|pick|a)(?:\s*[:=]|\s*->|\s*→|\.(?=\s*[A-Z]\b)|\)(?=\s*[A-Z]\b)|(?<=answer)\s*\n|(?<=choice)\s*\n|(?<=answer)(?=\s*[(⟦\"']|\s+[A-Z]\b)"
+    r"|(?<=correct)\s+is\b|(?<=right)\s+is\b)\s*",
+    re.IGNORECASE,
+)
+_CHOOSE = re.compile(
+    r"(?:(?<![A-Za-z])(?:i|we|i'd|i'll|i'm|we'd|we'll|let's|let us|let me|one|must|should|would|will|can|to|and|so|thus|hence|therefore)\s+(?:\w+\s+){0,3}?"
+    r"|(?:^|[.!:;,]\s+|\n\s*))(?:choos(?:e|ing)|chose|select(?:ing|ed)?|pick(?:ing|ed)?|go(?:ing)? (?:with|for)|opt(?:ing)? for|settl(?:e|ing) (?:on|for)|vot(?:e|ing) for|"
+    r"stick(?:ing)? with|lean(?:ing)? towards?|mark|guess|conclude|answer|say|bet on|believe|think|argue|deduce|infer)\s+(?:that\s+)?(?:it\s+is\s+|it's\s+|for\s+)?",
+    re.IGNORECASE,
+)
+_INFER = re.compile(
+    r"(?<![A-Za-z])(?:so|thus|therefore|hence|consequently|accordingly|ergo|actually|instead|rather|no|wait|correction|finally|overall|in conclusion|"
+    r"in summary|to conclude|in short|leaving|leaves|which leaves|leaving us with|leaves us with|make that|i mean|i meant|should be|must be|has to be|namely|i\.e\.)[,:]?\s+"
+    r"(?:(?:it|this|that|which)\s*(?:is|'s|must be|has to be|should be)\s+)?(?:only\s+)?",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    r"(?<![A-Za-z])(?:it|this|that|which|these|they|value|result|description|everything|evidence|all)\s*(?:clearly |therefore |thus |most |best |closely |only |exactly )*"
+    r"(?:is|are|'s|must be|has to be|should be|would be|correspond(?:s|ing)? (?:to|with)|match(?:es)?|lead(?:s)? (?:us )?to|point(?:s)? (?:us )?to|leaves?(?: us with)?"
+    r"|indicates?|suggests?|supports?|agrees? with|aligns? with|fits?|makes?)\s+(?:most |best |closely |only |exactly |clearly )*(?:with )?",
+    re.IGNORECASE,
+)
+_FOREIGN = re.compile(
+    r"(?:正确答案|正確答案|最终答案|最終答案|参考答案|答案|正确选项|正確選項|正确的选项|正确的|正確的|结论|应选|應選|故选|故選|应该选|因此选|所以选|选择|選擇|我选|选|選)(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
+    r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
+    r"|(?<![A-Za-z])(?:respuesta|opci[oó]n|alternativa|r[ée]ponse|antwort|l[öo]sung|resposta|risposta|opzione|antwoord|svar(?:et)?|odpowied[źz]|cevap|jawaban|"
+    r"ответ|вариант|đáp án|الإجابة|الجواب|उत्तर)(?:\s+(?:correcta|correcte|finale?|correta|corretta|richtige|juste|final|benar|đúng|ответа|الصحيحة|है))*\s*"
+    r"(?::|=|-|—|–|\s(?:es|est|ist|é|è|er|är|is|adalah|là|هي|हो|to|lautet)(?=\s))\s*(?:la\s+|le\s+|die\s+|el\s+|a\s+|option\s+|opci[oó]n\s+)?",
+    re.IGNORECASE,
+)
+_FOREIGN_VERDICT = re.compile(
+    r"(?:只有|唯有|选项|選項|選択肢)?\s*(?<![A-Za-z])[(\[]?([A-Z])[)\]]?\s*(?:选项|選項|项|項|が|는|가|번이)?\s*(?:是|才是|为|為)?(?:唯一|最)?\s*(?:正确|正確|对的|符合|最佳|最合适|合适|成立|正しい|正解|정답)"
+)
+_NOT_FOREIGN = re.compile(r"(?:不|非|没|未|排除|不能|不应|错误)[^。，,；;\n]{0,3}$")
+_BOX = re.compile(r"⟦")
+_VERDICT = re.compile(
+    r"(?P<intro>(?<![A-Za-z])(?:options?|choices?|answers?|letter|alternative)\s+)?(?<![A-Za-z0-9'’.\-])[(\[\"'“⟦]*(?P<letter>[A-Za-z])[)\]\"'”⟧]*(?![A-Za-z0-9'’])"
+    r"(?P<own>[.:)]?\s*(?:[(\"“,–—-][^\n()\"”]{0,80}[)\"”,–—-])?)\s*"
+    r"(?:is|must be|would be|should be|has to be|seems(?: to be)?|appears(?: to be)?|looks|remains|[:–—-])\s+(?:\w+ly\s+|also |still |thus |therefore |the |our |my |indeed |most |only |best |single |"
+    r"logically |one |that is |which is |in fact )*(?P<verdict>correct|right|answer|best|accurate|closest|appropriate|choice|option|suitable|valid|most)\b(?!\s+(?:if|only if|when|unless|in that|about|to say))",
+)
+_FITS = re.compile(
+    r"(?P<intro>(?<![A-Za-z])(?:only\s+)?(?:options?|choices?|answer)\s+|(?<![A-Za-z])only\s+|[(⟦])(?P<letter>[A-Z])[)⟧]?(?![A-Za-z0-9'’])\s*(?:\([^()\n]{0,80}\)\s*)?(?:therefore |best |clearly |correctly |most \w+ |also |accurately |alone )*"
+    r"(?:fits|matches|satisfies|works|agrees|holds|applies|remains|is left|is the only|wins|answers|aligns|completes|describes|corresponds|meets|makes sense|stands)\b"
+)
+OPTION_MENTION = re.compile(r"(?<![A-Za-z])(?i:options?|choices?|answer)\s+[(\[\"'“⟦]*([A-Z])(?![A-Za-z0-9'’])")
+_LEADS = re.compile(r"(?:^|[.,;:!?\n(\-–—>⟦\"]|\b(?:so|thus|therefore|hence|that|because|since|only|and|but|then|think|believe|conclude|say|overall|clearly))\s*$", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.,;:!?\n—]|\b(?:so|but|therefore|thus|hence|then|however|and)\b", re.IGNORECASE)
+_DISCOUNTED = re.compile(
+    r"\b(?:if|whether|suppos\w+|assum\w+|unless|had|not|never|doubt\w*|deny|might|may|could|tempt\w*|at first|initially|mistak\w*|misread\w*|thought|"
+    r"false|untrue|don't|doesn't|isn't|wouldn't|can't|cannot|seem as if|someone|some people|students?|many|why|confus\w+)\b(?! (?:choose|select))",
+    re.IGNORECASE,
+)
+_WRONG_NOUN = re.compile(
+    r"\b(?:wrong|incorrect|false|eliminated|rejected|second|alternative|another|other|initial|first|original|previous|earlier|tempting|excluded|bad|worst|"
+    r"common|next best|least likely|discarded|not an?|not the(?: \w+)?|old|naive|unlikely)\s+(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"\b(?:actually|wait|correction|corrected|instead|reconsider\w*|reflection|mistake|oops|no,|scratch that|hmm|revis\w+|sorry|rather|second thought|i mean)\b",
+    re.IGNORECASE,
+)
+_RETRACTED = re.compile(
+    r"\b(?:no,?|wait,?|oops,?|hmm,?|actually,?|but)\s[^.\n]{0,30}\b(?:(?:that|this|it)(?:'s| is| was| can't be| cannot be| seems)|i was|i made|i am|i'm)\s+(?:\w+\s+)?"
+    r"(?:wrong|incorrect|not right|not correct|mistake|error|right)\b|\bscratch that\b|\b(?:strike|ignore|disregard) (?:that|this|my)\b",
+    re.IGNORECASE,
+)
+_HEDGED = re.compile(r"\b(?:either|might|maybe|possibly|perhaps|could be|may be|not sure|unsure|uncertain|unclear)\b", re.IGNORECASE)
+EXPLAINS = re.compile(r"(?:the|this|it|because|since|as|in|based|given|according|from|to|by|explanation|reason|we|there|here|these|that)\b", re.IGNORECASE)
+_MARKED = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Z])[.):\]\s](.*)$", re.MULTILINE | re.IGNORECASE)
+_GOOD = re.compile(r"(?:[✓✔✅☑]|\b(?:correct|right|true|yes)\b)[^\w]*(?:$|[.;,(])", re.IGNORECASE)
+_BAD = re.compile(r"[✗✘❌✖×]|\b(?:incorrect|wrong|false|no|not|eliminated|ruled out)\b|n't\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A place in the reply where an answer is stated."""
+
+    start: int
+    reading: Reading
+    rule: str
+    firm: bool = True
+    """False for remarks such as `which is option B`, that count where nothing is stated outright, or as a correction."""
+
+
+def decide(options: Options, shown: str) -> Statement | None:
+    """The statement that the reply ends on; None where it states nothing. AMBIGUOUS where it hedges or takes its answer back."""
+    found = sorted(_all(options, shown), key=lambda statement: statement.start)
+    firm = [statement for statement in found if statement.firm]
+    last = next((statement for statement in reversed(firm) if statement.reading.letter is not None), firm[-1] if firm else None)
+    if firm and firm[-1].reading.letter is None and last is not firm[-1] and firm[-1].rule == "answer-line":
+        last = firm[-1]
+    corrections = [
+        statement
+        for statement in found
+        if last and not statement.firm and statement.start > last.start and _CORRECTS.search(shown[last.reading.end : statement.start + 12])
+    ]
+    if corrections:
+        last = corrections[-1]
+    if last is None:
+        last = found[-1] if found else None
+    if last is None:
+        return None
+    earlier = [statement for statement in found if statement.start < last.start]
+    if earlier and earlier[-1].reading.letter not in (None, AMBIGUOUS, last.reading.letter):
+        between = shown[earlier[-1].reading.end : last.start]
+        if re.fullmatch(r"[\s,)\].⟧\"']*(?:or|and/or)\s+(?:maybe|possibly|perhaps|else)?\s*(?:that )?(?:the )?", between, re.IGNORECASE):
+            return Statement(last.start, Reading(AMBIGUOUS, "several"), last.rule)
+    if _RETRACTED.search(shown, last.reading.end) or _denied(options, shown, last):
+        return Statement(last.start, Reading(AMBIGUOUS, "several"), "retracted")
+    return last
+
+
+def _denied(options: Options, shown: str, last: Statement) -> bool:
+    letter = last.reading.letter
+    if letter in (None, AMBIGUOUS):
+        return False
+    denial = rf"(?<![A-Za-z0-9'])(?:option |choice |answer )?\(?{letter}\)?\s+(?:is|was)(?:n't| not|\s+actually)?\s*(?:actually\s+)?(?:correct|right|wrong|incorrect)\b"
+    found = re.search(denial, shown[last.reading.end :])
+    return bool(found and re.search(r"not|n't|wrong|incorrect", found[0]))
+
+
+def hedged(sentence: str) -> bool:
+    """Whether a sentence leaves its own claim open."""
+    return bool(_HEDGED.search(sentence))
+
+
+def marked(options: Options, shown: str) -> Reading | None:
+    """The one option that a list of verdicts marks as right, where it marks others as wrong."""
+    good, bad = set(), set()
+    for found in _MARKED.finditer(shown):
+        letter, verdict = found[1].upper(), found[2]
+        if letter not in options.letters:
+            continue
+        own = spoken(options.texts[options.letters.index(letter)])
+        verdict = spoken(verdict).removeprefix(own) if own else verdict
+        if _BAD.search(verdict):
+            bad.add(letter)
+        elif _GOOD.search(verdict):
+            good.add(letter)
+    return Reading(good.pop(), "letter") if len(good) == 1 and bad else None
+
+
+def _all(options: Options, shown: str) -> Iterator[Statement]:
+    for found in LABEL.finditer(shown):
+        if not _WRONG_NOUN.search(shown[max(0, found.start() - 40) : found.start()]) and not _discounted(shown, found.start()):
+            reading = read_value(options, shown, found.end())
+            if reading and _worth(found[0], reading):
+                yield Statement(found.start(), reading, "answer-line")
+    for pattern, rule in ((_HEADING, "heading"), (_FOREIGN, "answer-line")):
+        for found in pattern.finditer(shown):
+            if rule == "answer-line" and _NOT_FOREIGN.search(shown[: found.start()]):
+                continue
+            if _WRONG_NOUN.search(shown[max(0, found.start() - 40) : found.start()]) or _discounted(shown, found.start()):
+                continue
+            strict = found[0].strip().lower() in ("a:", "a)", "a.", "final", "key:", "no") or not found[0].strip(" \n").endswith((":", "：", "="))
+            reading = (read_letter if strict and rule == "heading" else read_value)(options, shown, found.end())
+            if reading and reading.letter is not None:
+                yield Statement(found.start(), reading, rule)
+    for found in _BOX.finditer(shown):
+        end = shown.find("⟧", found.end())
+        inner = shown[found.end() : end if end >= 0 else len(shown)]
+        reading = read_value(options, inner)
+        if reading and not _discounted(shown, found.start()):
+            yield Statement(found.start(), Reading(reading.letter, reading.rule, found.end() + len(inner)), "box")
+    for found in _CHOOSE.finditer(shown):
+        if not _DISCOUNTED.search(found[0]) and not _discounted(shown, found.start()):
+            reading = read_letter(options, shown, found.end())
+            if reading:
+                yield Statement(found.start(), reading, "chosen")
+    yield from _verdicts(options, shown)
+    for pattern, rule in ((_INFER, "inferred"), (_POINTS, "pointed-at")):
+        for found in pattern.finditer(shown):
+            reading = read_letter(options, shown, found.end())
+            if reading and not _discounted(shown, found.start()) and shown[reading.end : reading.end + 2].strip(" )⟧\"'")[:1] != "?":
+                yield Statement(found.start(), reading, rule, firm=False)
+
+
+def _worth(label: str, reading: Reading) -> bool:
+    """`one is`, `match is` and `guess:` introduce letters only, not option texts: they occur in any prose."""
+    noun = label.split()[0].rstrip(":").lower()
+    return reading.letter is not None or noun.startswith(("answer", "option", "choice"))
+
+
+def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
+    for pattern, firm in ((_VERDICT, True), (_FITS, False)):
+        for found in pattern.finditer(shown):
+            letter = found["letter"]
+            if letter.upper() not in options.letters or (letter.islower() and not found["intro"]):
+                continue
+            if not found["intro"] and not found[0].lstrip().startswith(("(", "[", "⟦")) and not _LEADS.search(shown[: found.start()]):
+                continue
+            before = shown[max(0, found.start() - 24) : found.start()]
+            if _discounted(shown, found.start()) or re.search(r"\b(?:or|and|nor|neither)\s*(?:option\s*)?$|[/&]\s*$", before, re.IGNORECASE):
+                continue
+            if not found["intro"] and letter in "AI" and re.match(r"\s*\w", found[0][found[0].index(letter) + 1 :]) is None and "is" not in found[0]:
+                continue
+            yield Statement(found.start(), Reading(letter.upper(), "letter", found.end()), "verdict", firm)
+    for found in _FOREIGN_VERDICT.finditer(shown):
+        if found[1] in options.letters and not _NOT_FOREIGN.search(shown[: found.start()]):
+            yield Statement(found.start(), Reading(found[1], "letter", found.end()), "verdict")
+
+
+def _discounted(shown: str, start: int) -> bool:
+    """Whether the clause before a statement makes it a condition, a denial or somebody else's opinion."""
+    before = shown[max(0, start - 90) : start]
+    clause = _CLAUSE.split(before)[-1]
+    return bool(_DISCOUNTED.search(clause))

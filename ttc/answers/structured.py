@@ -1,0 +1,88 @@
+"""Answers in JSON or in tags: `{"reasoning": ..., "answer": "B"}`, `<answer>B</answer>`."""
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+
+_KEY = (
+    r"(?:the[ _-]?)?(?:final[ _-]?|correct[ _-]?|predicted[ _-]?|selected[ _-]?|chosen[ _-]?|best[ _-]?|your[ _-]?|model[ _-]?|extracted[ _-]?)*"
+    r"(?:answer|ans|choice|option|prediction|selection|label|letter|result|response|conclusion|solution|output|value)"
+    r"(?:[ _-]?(?:letter|choice|option|key|label|id|text|value))?"
+)
+_IS_KEY = re.compile(_KEY, re.IGNORECASE)
+_STRONG_KEY = re.compile(r"answer|final", re.IGNORECASE)
+_FENCE = re.compile(r"```[A-Za-z0-9]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
+_PAIR = re.compile(
+    rf"""["']({_KEY})["']\s*[:=]\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([-+.\w]+)|(\[[^\]]*\]))""", re.IGNORECASE
+)
+_TAG = re.compile(
+    r"<\s*((?:final[ _-]?|correct[ _-]?)*(?:answer|choice|option|conclusion|final|solution|response|output|result|ans))(?:\s[^<>]*)?>"
+    r"(.*?)(?:<\s*/\s*\1\s*>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_HINT = re.compile(r"""["'](?:\s*[:=])|</?\s*(?:final|correct|answer|choice|option|conclusion|solution|response|output|result|ans)""", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value that a structured reply labels as its answer."""
+
+    text: str
+    rule: str
+    several: bool = False
+    """The field holds a list of more than one value, or contradicting fields."""
+
+
+def answer_field(text: str) -> Field | None:
+    """The labelled answer, or None where the reply is not structured. An empty string where the label holds nothing."""
+    if not _HINT.search(text):
+        return None
+    tags = [found for found in _TAG.finditer(text)]
+    if tags:
+        return Field(tags[-1][2].strip(), "tag")
+    parsed = _parsed(text)
+    if parsed is not None:
+        return _from_object(parsed)
+    pairs = [found for found in _PAIR.finditer(text) if "{" in text[: found.start()] or text.lstrip()[:1] in "\"'"]
+    if not pairs:
+        return None
+    strong = [found for found in pairs if _STRONG_KEY.search(found[1])] or pairs
+    value = next((group for group in strong[-1].groups()[1:] if group is not None), "")
+    return Field(value.replace('\\"', '"').replace("\\n", "\n"), "json")
+
+
+def _parsed(text: str) -> dict | None:
+    """The reply as one object, fenced or with a few words around it."""
+    fenced = _FENCE.findall(text)
+    for body in [*reversed(fenced), text]:
+        start, end = body.find("{"), body.rfind("}")
+        if start < 0 or end < start:
+            continue
+        body = body[start : end + 1]
+        for read in (json.loads, ast.literal_eval):
+            try:
+                value = read(body)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                return value
+    return None
+
+
+def _from_object(value: dict) -> Field | None:
+    """The answer in an object: under an answer's key, at the top or one level down; or the one key marked true."""
+    keys = [key for key in value if isinstance(key, str) and _IS_KEY.fullmatch(key.strip())]
+    keys.sort(key=lambda key: not _STRONG_KEY.search(key))
+    for key in keys:
+        held = value[key]
+        if isinstance(held, dict):
+            return _from_object(held)
+        if isinstance(held, list):
+            return Field(str(held[0]) if held else "", "json", several=len(held) > 1)
+        return Field("" if held is None else str(held), "json")
+    chosen = [key for key, held in value.items() if held is True]
+    if len(chosen) == 1 and all(isinstance(held, bool) for held in value.values()):
+        return Field(str(chosen[0]), "json-flags")
+    nested = [found for held in value.values() if isinstance(held, dict) and (found := _from_object(held))]
+    return nested[0] if len(nested) == 1 else None
