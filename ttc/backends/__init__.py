@@ -1,0 +1,10 @@
+"""Engines that draw samples. Each is its frozen config; heavy libraries are imported when one is opened."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ttc.backends.scripted import Scripted
+from ttc.backends.transformers import Transformers
+
+AnyBackend = Annotated[Transformers | Scripted, Field(discriminator="kind")]

@@ -1,0 +1,113 @@
+"""Tiny models with random weights, made from their configs: a text model and a vision-language model that takes several images."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ttc.records import Media, Message, Part, Picture, Prompt, Request, Sample, Sampling, Text
+
+WORDS = "the a of is answer step carry add and so then digit bar chart what sum result equals plus minus : . , ?".split()
+SPECIAL = ["<unk>", "<pad>", "<s>", "<end>", "<user>", "<assistant>"]
+IMAGE_SPECIAL = ["<image>", "<fake_token_around_image>", "<global-img>", "<end_of_utterance>"]
+
+TEMPLATE = """{{ bos_token }}{% for message in messages %}<{{ message.role }}>{% if message.content is string -%}
+{{ ' ' + message.content }}{% else %}{% for part in message.content %}{{ '<image>' if part.type == 'image' else ' ' + part.text -}}
+{% endfor %}{% endif %}{% if message.role == 'assistant' %} <end>{% endif %}{% endfor -%}
+{% if add_generation_prompt %}<assistant>{% endif %}"""
+
+
+def save_tokenizer(folder: Path, *, special: Iterable[str] = SPECIAL, adds_bos: bool = False):
+    """A word-level tokenizer whose words are `WORDS` and the numbers to 99."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    words = [*special, *WORDS, *map(str, range(100)), *"ABCDEFGH", "\\n"]
+    inner = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    if adds_bos:
+        inner.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", words.index("<s>"))])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="<end>",
+        extra_special_tokens=[word for word in special if word not in SPECIAL[:4]],
+    )
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.save_pretrained(folder)
+    return tokenizer
+
+
+def save_text_model(folder: Path, *, adds_bos: bool = False, context: int = 256) -> Path:
+    """A Llama of two layers with grouped queries."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = save_tokenizer(folder, adds_bos=adds_bos)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=48,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=context,
+        initializer_range=0.2,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def save_vision_model(folder: Path) -> Path:
+    """An Idefics3 with 4 tokens per image."""
+    import torch
+    from transformers import Idefics3Config, Idefics3ForConditionalGeneration, Idefics3Processor
+    from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
+
+    tokenizer = save_tokenizer(folder, special=[*SPECIAL, *IMAGE_SPECIAL])
+    images = Idefics3ImageProcessorPil(
+        do_image_splitting=False, size={"longest_edge": 32}, max_image_size={"longest_edge": 32}, do_resize=True
+    )
+    processor = Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=TEMPLATE)
+    processor.save_pretrained(folder)
+    text = {
+        "model_type": "llama",
+        "vocab_size": len(tokenizer),
+        "hidden_size": 48,
+        "intermediate_size": 96,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 4,
+        "max_position_embeddings": 256,
+        "initializer_range": 0.2,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "image_size": 32,
+        "patch_size": 8,
+        "initializer_range": 0.2,
+    }
+    config = Idefics3Config(
+        text_config=text,
+        vision_config=vision,
+        scale_factor=2,
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        pad_token_id=tokenizer.pad_token_id,
+        tie_word_embeddings=False,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        Idefics3ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
