@@ -16,7 +16,7 @@ from ttc.errors import UserError
 from ttc.judges.rules import Rules
 from ttc.official import OfficialRules
 from ttc.outputs import Outputs, Reply
-from ttc.records import Answer
+from ttc.records import Answer, Exam
 from ttc.statistics import clopper_pearson, interval
 
 Rule = Literal["official", "careful"]
@@ -83,6 +83,8 @@ class Scores:
     """All rows of one scored set and their tallies."""
 
     benchmark: str
+    exam: Exam
+    """The questions of the rows and their golds."""
     rows: tuple[Row, ...]
     overall: Mapping[Rule, Tally]
     by: Mapping[Rule, Mapping[str, Mapping[str, Tally]]]
@@ -119,7 +121,8 @@ def score(
     overall = {rule: _tally(rows, rule) for rule in rules}
     groups = {rule: {name: dict(_groups(rows, rule, name)) for name in by} for rule in rules}
     notes = (*outputs.problems, *set_aside, *_notes(rows, rules, by))
-    return Scores(benchmark, rows, overall, groups, notes)
+    exam = replace(outputs, replies=tuple(replies)).exam(benchmark)
+    return Scores(benchmark, exam, rows, overall, groups, notes)
 
 
 def with_levels(outputs: Outputs, levels: Outputs) -> Outputs:

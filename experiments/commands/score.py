@@ -118,22 +118,18 @@ def _write_json(path: Path, content: object) -> None:
 
 
 def _print(console: "Console", found: "Scores") -> None:
-    from experiments.baselines import PEOPLE, always, uniform_guess
+    from ttc.benchmarks.baselines import HUMANS, baselines
 
     console.print(_table(found))
     for note in found.notes:
         console.print(f"note: {note}", style="dim", markup=False, highlight=False)
-    pairs = [(row.reply.question, row.reply.gold) for row in found.rows]
-    constant = always(pairs)
-    console.print(
-        f"uniform guess {100 * uniform_guess(pairs):.2f} %, always {constant.letter} {constant.correct}/{constant.n}"
-        f" = {100 * constant.correct / constant.n:.2f} %",
-        highlight=False,
-    )
-    split = str(found.rows[0].reply.question.fields.get("split", ""))
-    if people := PEOPLE.get((found.benchmark, split)):
-        scores = ", ".join(f"{name} {value} %" for name, value in people.scores.items())
-        console.print(f"people: {scores} ({people.source})", highlight=False)
+    shown = [f"{line.name} {100 * line.accuracy:.2f} %" for line in baselines(found.exam)]
+    console.print(f"without looking: {', '.join(shown)}", highlight=False)
+    for band in HUMANS:
+        if band.benchmark == found.benchmark and not band.discipline:
+            middle = f", median {100 * band.median:.1f}" if band.median is not None else ""
+            reach = f"{100 * band.low:.1f}" + (f" to {100 * band.high:.1f}" if band.high > band.low else "")
+            console.print(f"people: {reach}{middle} % ({band.who}; {band.source})", highlight=False)
 
 
 def _table(found: "Scores") -> "Table":

@@ -184,7 +184,7 @@ def test_the_command_prints_counts_intervals_baselines_and_writes_json(cli: Any,
     file, target = shared / "data/mmmu_pro/gpt-4o_standard(10 options)_cot.jsonl", tmp_path / "scores.json"
     shown = cli("score", "mmmu_pro", "--outputs", file, "--by", "topic_difficulty", "--json", target).output
     assert "952/1730" in shown
-    assert "always B 211/1730 = 12.20 %" in shown
+    assert "always B 12.20 %" in shown
     assert json.loads(target.read_text())["rules"]["official"]["by"]["topic_difficulty"]["Hard"]["correct"] == 164
 
 

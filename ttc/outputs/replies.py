@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ttc.records import Gold, Question, Sample
+from ttc.benchmarks.exams import seal
+from ttc.records import Exam, Gold, Question, Sample
 
 Known = Mapping[str, tuple[Question, Gold]]
 """Questions by id from a loaded benchmark, for files that leave out options, golds or fields."""
@@ -57,3 +58,9 @@ class Outputs:
     """In file order."""
     problems: tuple[str, ...] = ()
     """What was wrong with single rows, one line each."""
+
+    def exam(self, benchmark: str) -> Exam:
+        """The questions and golds that these are replies to, each once, without media."""
+        pairs = {reply.id: reply for reply in self.replies}.values()
+        split = str(next((reply.question.fields.get("split") for reply in pairs), None) or "test")
+        return seal(benchmark, split, [reply.question for reply in pairs], [reply.gold for reply in pairs])
