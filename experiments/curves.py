@@ -3,7 +3,6 @@
     questions + exact outcomes per question and k -> Curves -> table, curves.json, the report page
 
 Every mean is over all questions of a group: one without an outcome (an error) has credit 0 and stays in the denominator.
-Definitions: design of losses and gaps after the identity 1 - acc = selection + budget + capability.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,16 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from pydantic import TypeAdapter
+from rich import box
+from rich.table import Table
 
+from experiments.numbers import short
+from experiments.panel import COSTS, Outcomes, Panel
+from ttc import statistics
 from ttc.errors import UserError
-from ttc.pool import Outcome
 from ttc.records import Question
 
 LEVELS = ("Easy", "Medium", "Hard")
-DRAWS = 10_000
-
-Outcomes = Mapping[str, Mapping[str, Sequence[tuple[int, Outcome]]]]
-"""Strategy name -> question id -> (k, expectation at k), for the questions that have one."""
+_TAILS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def curves(
     by: Sequence[str] = ("topic_difficulty",),
     oracles: Mapping[str, str] | None = None,
     seed: int = 0,
-    draws: int = DRAWS,
+    draws: int = statistics.DRAWS,
 ) -> Curves:
     """Curves with intervals, losses and gaps of every strategy.
 
@@ -203,150 +203,64 @@ def curves(
             known = sorted({name for question in questions for name in question.fields})
             raise UserError(f"no question has the field {field!r}; fields there are: {', '.join(known) or 'none'}")
     oracles = oracles or {}
-    panel = _Panel.build(questions, outcomes)
-    groups = [panel.group("", "all", np.arange(len(questions)), oracles, draws, seed)]
-    levels: dict[str, np.ndarray] = {}
+    panel = Panel.build(questions, outcomes)
+    groups = [_group(panel, "", "all", range(len(questions)), oracles, draws, seed)]
+    gaps: tuple[Gap, ...] = ()
     for field in by:
         rows: dict[str, list[int]] = {}
         for row, question in enumerate(questions):
             for value in values_of(question, field):
                 rows.setdefault(value, []).append(row)
-        groups += [
-            panel.group(field, value, np.array(rows[value]), oracles, draws, seed) for value in sorted(rows, key=level_order)
-        ]
-        if not levels and {LEVELS[0], LEVELS[-1]} <= rows.keys():
-            levels = {value: np.array(rows[value]) for value in (LEVELS[0], LEVELS[-1])}
+        groups += [_group(panel, field, value, rows[value], oracles, draws, seed) for value in sorted(rows, key=level_order)]
+        if not gaps and {"Easy", "Hard"} <= rows.keys():
+            gaps = _gaps(panel, rows["Easy"], rows["Hard"], draws, seed)
     entrants = tuple(
         Entrant(name, oracles.get(name, ""), sum(question.id not in found for question in questions))
         for name, found in outcomes.items()
     )
-    gaps = panel.gaps(levels[LEVELS[0]], levels[LEVELS[-1]], draws, seed) if levels else ()
     return Curves(by, entrants, tuple(groups), gaps, draws, seed)
 
 
-_COSTS = ("samples", "prompt_tokens", "completion_tokens", "flops")
-
-
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    """Outcomes as arrays. Q questions, C columns: every (strategy, k)."""
-
-    clusters: list[str]
-    columns: Mapping[str, Mapping[int, int]]
-    """Strategy -> k -> column."""
-    credit_QC: np.ndarray
-    coverage_QC: np.ndarray
-    costs: Mapping[str, np.ndarray]
-    """By cost, QC; NaN where a question has no outcome, and for unknown FLOPs."""
-
-    @classmethod
-    def build(cls, questions: Sequence[Question], outcomes: Outcomes) -> "_Panel":
-        shared = {
-            name: sorted(set.intersection(*({k for k, _ in found} for found in by_id.values()))) if by_id else []
-            for name, by_id in outcomes.items()
-        }
-        columns: dict[str, dict[int, int]] = {}
-        for name, ks in shared.items():
-            start = sum(map(len, columns.values()))
-            columns[name] = {k: start + offset for offset, k in enumerate(ks)}
-        shape = (len(questions), sum(map(len, columns.values())))
-        credit, coverage = np.zeros(shape), np.zeros(shape)
-        costs = {cost: np.full(shape, np.nan) for cost in _COSTS}
-        for name, by_id in outcomes.items():
-            for row, question in enumerate(questions):
-                for k, outcome in by_id.get(question.id, ()):
-                    if (column := columns[name].get(k)) is None:
-                        continue
-                    credit[row, column], coverage[row, column] = outcome.credit, outcome.coverage
-                    for cost in _COSTS:
-                        value = getattr(outcome, cost)
-                        costs[cost][row, column] = np.nan if value is None else value
-        return cls([question.cluster or question.id for question in questions], columns, credit, coverage, costs)
-
-    def group(self, field: str, value: str, rows: np.ndarray, oracles: Mapping[str, str], draws: int, seed: int) -> Group:
-        clusters = [self.clusters[row] for row in rows]
-        credit_QC = self.credit_QC[rows]
-        low_C, high_C = _intervals(credit_QC, clusters, draws, seed)
-        accuracy_C, coverage_C = credit_QC.mean(axis=0), self.coverage_QC[rows].mean(axis=0)
-        cost_C = {cost: self._mean_cost(cost, rows) for cost in _COSTS}
-        found = []
-        for name, columns in self.columns.items():
-            points = tuple(
-                Point(
-                    k=k,
-                    accuracy=float(accuracy_C[c]),
-                    low=float(low_C[c]),
-                    high=float(high_C[c]),
-                    coverage=float(coverage_C[c]),
-                    samples=float(cost_C["samples"][c]),
-                    completion_tokens=float(cost_C["completion_tokens"][c]),
-                    total_tokens=float(cost_C["prompt_tokens"][c] + cost_C["completion_tokens"][c]),
-                    flops=None if np.isnan(cost_C["flops"][c]) else float(cost_C["flops"][c]),
-                )
-                for k, c in columns.items()
+def _group(
+    panel: Panel, field: str, value: str, rows: Sequence[int], oracles: Mapping[str, str], draws: int, seed: int
+) -> Group:
+    interval_C = panel.intervals(rows, draws=draws, seed=seed)
+    coverage_C = panel.mean_coverage(rows)
+    samples_C, prompt_C, completion_C, flops_C = (panel.mean_cost(cost, rows) for cost in COSTS)
+    found = []
+    for name, columns in panel.columns.items():
+        points = tuple(
+            Point(
+                k=k,
+                accuracy=interval_C[c].mean,
+                low=interval_C[c].low,
+                high=interval_C[c].high,
+                coverage=float(coverage_C[c]),
+                samples=float(samples_C[c]),
+                completion_tokens=float(completion_C[c]),
+                total_tokens=float(prompt_C[c] + completion_C[c]),
+                flops=None if np.isnan(flops_C[c]) else float(flops_C[c]),
             )
-            found.append(Curve(name, points))
-        return Group(field, value, len(rows), len(set(clusters)), tuple(found), _losses(found, oracles))
-
-    def gaps(self, easy: np.ndarray, hard: np.ndarray, draws: int, seed: int) -> tuple[Gap, ...]:
-        """One resample of the clusters of both levels serves every strategy and k, so differences are paired."""
-        level_Q2 = np.zeros((len(self.clusters), 2))
-        level_Q2[easy, 0] = level_Q2[hard, 1] = 1
-        rows = np.flatnonzero(level_Q2.any(axis=1))
-        weighted = np.hstack(
-            [level_Q2[rows], self.credit_QC[rows] * level_Q2[rows, :1], self.credit_QC[rows] * level_Q2[rows, 1:]]
+            for k, c in columns.items()
         )
-        sums_RX = _resampled_sums(weighted, [self.clusters[row] for row in rows], draws, seed)
-        sums_RX = sums_RX[(sums_RX[:, :2] > 0).all(axis=1)]  # a resample without one of the levels says nothing
-        easy_RC, hard_RC = np.split(sums_RX[:, 2:], 2, axis=1)
-        gap_RC = easy_RC / sums_RX[:, :1] - hard_RC / sums_RX[:, 1:2]
-        gap_C = self.credit_QC[easy].mean(axis=0) - self.credit_QC[hard].mean(axis=0)
-        low_C, high_C = np.quantile(gap_RC, _TAILS, axis=0)
-        found = []
-        for name, columns in self.columns.items():
-            if columns:
-                (first, a), (last, b) = min(columns.items()), max(columns.items())
-                low, high = np.quantile(gap_RC[:, b] - gap_RC[:, a], _TAILS)
-                change = Change(first, last, float(gap_C[b] - gap_C[a]), float(low), float(high))
-                points = tuple(Difference(k, float(gap_C[c]), float(low_C[c]), float(high_C[c])) for k, c in columns.items())
-                found.append(Gap(name, points, change if first < last else None))
-        return tuple(found)
-
-    def _mean_cost(self, cost: str, rows: np.ndarray) -> np.ndarray:
-        present_QC = ~np.isnan(self.costs["samples"][rows])
-        total_C = np.where(present_QC, self.costs[cost][rows], 0.0).sum(axis=0)
-        return total_C / np.maximum(present_QC.sum(axis=0), 1)
+        found.append(Curve(name, points))
+    return Group(field, value, len(rows), panel.clusters_of(rows), tuple(found), _losses(found, oracles))
 
 
-_TAILS = (0.025, 0.975)
-_CHUNK = 1_000
-
-
-def _resampled_sums(values_QC: np.ndarray, clusters: Sequence[str], draws: int, seed: int) -> np.ndarray:
-    """Column sums over `draws` resamples of whole clusters with replacement, RC. All columns share the resamples."""
-    names, member_Q = np.unique(np.array(clusters), return_inverse=True)
-    size = len(names)
-    sums_GC = np.zeros((size, values_QC.shape[1]))
-    np.add.at(sums_GC, member_Q, values_QC)
-    generator = np.random.default_rng(seed)
-    parts = []
-    for start in range(0, draws, _CHUNK):  # counts for all draws at once would fill the memory of a laptop
-        rows = min(_CHUNK, draws - start)
-        picks = generator.integers(0, size, (rows, size)) + size * np.arange(rows)[:, None]
-        parts.append(np.bincount(picks.ravel(), minlength=rows * size).reshape(rows, size).astype(float) @ sums_GC)
-    return np.concatenate(parts)
-
-
-def _intervals(values_QC: np.ndarray, clusters: Sequence[str], draws: int, seed: int) -> np.ndarray:
-    """Low and high of the 95 % interval of each column's mean; exact for columns that are all 0 or all 1."""
-    ones = np.ones((len(values_QC), 1))
-    sums_RX = _resampled_sums(np.hstack([values_QC, ones]), clusters, draws, seed)
-    low_C, high_C = np.quantile(sums_RX[:, :-1] / sums_RX[:, -1:], _TAILS, axis=0)
-    # Every resample of a constant column is the same: Clopper-Pearson over the clusters instead of an interval of width 0.
-    tail = _TAILS[0] ** (1 / len(set(clusters)))
-    high_C[(values_QC == 0).all(axis=0)] = 1 - tail
-    low_C[(values_QC == 1).all(axis=0)] = tail
-    return np.stack([low_C, high_C])
+def _gaps(panel: Panel, easy: Sequence[int], hard: Sequence[int], draws: int, seed: int) -> tuple[Gap, ...]:
+    resampled_DC = panel.resampled_gaps(easy, hard, draws=draws, seed=seed)
+    gap_C = panel.credit_QC[easy].mean(axis=0) - panel.credit_QC[hard].mean(axis=0)
+    low_C, high_C = np.quantile(resampled_DC, _TAILS, axis=0)
+    found = []
+    for name, columns in panel.columns.items():
+        if not columns:
+            continue
+        points = tuple(Difference(k, float(gap_C[c]), float(low_C[c]), float(high_C[c])) for k, c in columns.items())
+        (first, a), (last, b) = min(columns.items()), max(columns.items())
+        low, high = np.quantile(resampled_DC[:, b] - resampled_DC[:, a], _TAILS)
+        change = Change(first, last, float(gap_C[b] - gap_C[a]), float(low), float(high))
+        found.append(Gap(name, points, change if first < last else None))
+    return tuple(found)
 
 
 def _losses(found: Sequence[Curve], oracles: Mapping[str, str]) -> tuple[Loss, ...]:
@@ -363,3 +277,29 @@ def _losses(found: Sequence[Curve], oracles: Mapping[str, str]) -> tuple[Loss, .
                 reach = ceiling[point.k]
                 losses.append(Loss(name, point.k, point.accuracy, reach - point.accuracy, best - reach, 1 - best))
     return tuple(losses)
+
+
+def table(found: Curves, field: str = "") -> Table:
+    """What a terminal shows: a row per strategy and k, a column per value of the field, all in percent.
+
+    Raises:
+        UserError: the curves have no groups by that field.
+    """
+    groups = (found.overall, *(found.by(field) if field else ()))
+    shown = Table(
+        title=f"accuracy in % by {field}" if field else "accuracy in %",
+        caption=f"with 95 % intervals from {found.draws:,} resamples of {found.overall.clusters} clusters of questions",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    shown.add_column("strategy", no_wrap=True)
+    for group in groups:
+        shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=True)
+    shown.add_column("tokens", justify="right", no_wrap=True)
+    for entrant in found.entrants:
+        for points in zip(*(group.points(entrant.name) for group in groups), strict=True):
+            name = f"{entrant.name}@{points[0].k}" + (" (gold)" if entrant.uses_gold else "")
+            cells = [f"{100 * p.accuracy:.1f} [dim]{100 * p.low:.0f}-{100 * p.high:.0f}[/dim]" for p in points]
+            shown.add_row(name, *cells, short(points[0].total_tokens))
+        shown.add_section()
+    return shown

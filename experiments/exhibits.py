@@ -12,7 +12,8 @@ from typing import Any
 
 from PIL import Image
 
-from experiments.curves import Curves, Outcomes, level_order, values_of
+from experiments.curves import Curves, level_order, values_of
+from experiments.panel import Outcomes
 from ttc import media
 from ttc.errors import MediaError
 from ttc.grading import Graded

@@ -6,41 +6,42 @@ lets only the page's own scripts run.
 
 import base64
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from experiments import figures
-from experiments.curves import Change, Curves, Entrant, Outcomes, Point, values_of
+from experiments.curves import Change, Curves, Entrant, Point, values_of
 from experiments.exhibits import GradedDraws, choices, exhibits, status_table
-from experiments.tables import short
+from experiments.numbers import percent, short, signed
+from experiments.panel import Outcomes
 from ttc.records import Exam
+
+if TYPE_CHECKING:
+    from experiments.run import Results
 
 _PAGE = Path(__file__).parent / "page"
 
 
-def write_report(
-    path: Path, *, manifest: Mapping[str, Any], found: Curves, outcomes: Outcomes, exam: Exam, graded: GradedDraws
-) -> None:
+def write_report(path: Path, manifest: Mapping[str, Any], found: Curves, results: "Results") -> None:
     """Write the page, whole or not at all.
 
     Args:
         manifest: the run's `run.json`.
-        outcomes: the exact outcomes behind `found`, for each question's chance in the browser.
-        exam: the run's questions and golds.
-        graded: the samples that parallel strategies read.
+        results: the questions, the samples, and the exact outcomes behind `found`.
     """
-    text = render(manifest=manifest, found=found, outcomes=outcomes, exam=exam, graded=graded)
+    text = render(manifest, found, outcomes=results.outcomes, exam=results.plan.exam, graded=results.graded)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
 
 
-def render(*, manifest: Mapping[str, Any], found: Curves, outcomes: Outcomes, exam: Exam, graded: GradedDraws) -> str:
+def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, exam: Exam, graded: GradedDraws) -> str:
     """The page as text. Arguments as in `write_report`."""
     import jinja2
     from markupsafe import Markup
@@ -165,16 +166,6 @@ def reading(change: Change) -> str:
     if change.high < 0:
         return "narrows"
     return "widens" if change.low > 0 else "shows no clear change"
-
-
-def percent(value: float) -> str:
-    """One decimal, without the sign."""
-    return f"{100 * value:.1f}".replace("-", "\N{MINUS SIGN}")
-
-
-def signed(value: float) -> str:
-    """Percentage points with their sign."""
-    return f"{100 * value:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def words(field: str) -> str:

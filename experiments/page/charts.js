@@ -44,11 +44,11 @@
     Object.assign(entrant, { color: `var(--s${slot})`, dash: several ? DASHES[lines++ % 7] : "1 4", mark: MARKS[slot] });
   }
   const LEVELS = ["Easy", "Medium", "Hard"];
-  function valueStyle(value, index, values) {
+  function valueStyle(value, index) {
     const level = LEVELS.indexOf(value);
     const slot = index % 7;
     if (level >= 0) return { color: `var(--level${level})`, dash: ["", "", "7 4"][level], mark: MARKS[level], label: value };
-    return { color: `var(--s${slot})`, dash: DASHES[slot], mark: MARKS[slot], label: value, crowded: values > 8 };
+    return { color: `var(--s${slot})`, dash: DASHES[slot], mark: MARKS[slot], label: value };
   }
 
   function mark(kind, x, y, size) {
@@ -68,7 +68,7 @@
     if (state.axis === "samples") {
       for (let value = 2 ** Math.ceil(Math.log2(low) - 1e-9); value <= high * 1.0001; value *= 2) ticks.push(value);
     } else {
-      const steps = Math.log10(high / low) > 1.6 ? [1] : [1, 2, 5];
+      const decades = Math.log10(high / low), steps = decades > 2.6 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
       for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
         for (const step of steps) {
           const value = step * 10 ** power;
@@ -92,7 +92,7 @@
   // One panel: series of {label, color, dash, mark, points: [{x, y, low, high, text}]}, all on the figure's common scales.
   function panel({ title, note, series, scale, large, format, unit }) {
     const width = large ? 530 : 262, height = large ? 300 : 186;
-    const labels = large && series.length <= 7 && !series.some((one) => one.crowded);
+    const labels = large && series.length <= 7;
     const widest = Math.max(...series.map((one) => one.label.length), 0);
     const box = { left: large ? 42 : 30, right: labels ? Math.min(170, 14 + 6.9 * widest) : 8, top: 8, bottom: large ? 40 : 24 };
     const span = Math.log2(scale.x[1] / scale.x[0]) || 1;
@@ -166,10 +166,10 @@
       tip.replaceChildren(element("b", {}, point.text[0]), ...point.text.slice(1).flatMap((line) => [line, element("br")]).slice(0, -1));
       figure.append(tip);
       tip.hidden = false;
-      const ratio = root.clientWidth / width;
+      const area = root.getBoundingClientRect(), ratio = area.width / width;
       const half = tip.offsetWidth / 2;
       tip.style.left = `${Math.min(Math.max(point.px * ratio, half), figure.clientWidth - half)}px`;
-      tip.style.top = `${root.offsetTop + point.py * ratio}px`;
+      tip.style.top = `${area.top - figure.getBoundingClientRect().top + point.py * ratio}px`;
       if (speak) live.textContent = [title, ...point.text].join(", ");
     };
     const hide = () => { tip.hidden = true; halo.setAttribute("visibility", "hidden"); };
@@ -199,7 +199,7 @@
     return figure;
   }
 
-  const cost = (point) => `${short(point.completion_tokens)} completion tokens${point.flops === null ? "" : `, ${short(point.flops)}FLOP`}`;
+  const cost = (point) => `${short(point.completion_tokens)} completion tokens${point.flops === null ? "" : `, ${short(point.flops)} FLOP`}`;
   function readable(points, name) {
     return points.filter((point) => point[state.axis] > 0).map((point) => ({
       x: point[state.axis], y: point.accuracy, low: point.low, high: point.high,
@@ -225,7 +225,7 @@
       title: entrant.label,
       note: `${values.length} values`,
       series: values.map((group, index) => ({
-        ...valueStyle(group.value, index, values.length), points: readable(curve(group, entrant), `${entrant.name}, ${group.value}`),
+        ...valueStyle(group.value, index), points: readable(curve(group, entrant), `${entrant.name}, ${group.value}`),
       })),
     }));
   }
@@ -249,8 +249,10 @@
     const field = host.dataset.field;
     const groups = data.groups.filter((group) => group.field === field);
     const all = field === "topic_difficulty" || groups.length <= 3 ? [data.groups[0], ...groups] : groups;
-    const panels = host.dataset.kind === "gap" ? gapPanels() : state.panels === "group" || !groups.length ? byGroup(all) : byStrategy(all);
-    const large = panels.length <= 6 && host.dataset.kind !== "small";
+    // More lines than that in one panel cannot be told apart, so such fields keep a panel per value.
+    const byStrategyHere = state.panels === "strategy" && host.dataset.kind !== "gap" && groups.length > 0 && groups.length <= 7;
+    const panels = host.dataset.kind === "gap" ? gapPanels() : byStrategyHere ? byStrategy(all) : byGroup(all);
+    const large = byStrategyHere || (panels.length <= 6 && host.dataset.kind !== "small");
     const points = panels.flatMap((one) => one.series.flatMap((series) => series.points));
     if (!points.length) return host.replaceChildren(element("p", { class: "note" }, "Nothing to draw: no strategy is shown, or this cost is unknown for this model."));
     const xs = points.map((point) => point.x), tops = points.map((point) => (state.bands ? point.high : point.y));
