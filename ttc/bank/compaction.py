@@ -8,6 +8,7 @@ count once; after it the replaced parts are not read. The next compaction finish
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,8 +113,9 @@ def _finish(bank: Path, table: Table) -> None:
     if state.replaced:
         _commit(bank, table, TableManifest(merged=state.merged))
     for path in leftovers(bank, table):
-        if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # its writer has just sealed it
+            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                path.unlink()
 
 
 def _set_aside(bank: Path, table: Table) -> Iterator[Path]:

@@ -9,17 +9,18 @@
 A part that is in its folder counts, unless the manifest says that it is replaced.
 """
 
+import errno
 import os
 import re
 import secrets
 import socket
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +29,8 @@ from pydantic import BaseModel, ValidationError
 
 from ttc.bank.tables import VERSION, VERSION_KEY, Table
 from ttc.errors import UserError
+
+T = TypeVar("T")
 
 ROW_GROUP = 4096
 """Rows that are read together: small enough to look up one key in milliseconds, large enough to compress."""
@@ -38,10 +41,6 @@ _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 class DamagedPart(UserError):
     """A part that cannot be read: cut off, overwritten, or on a failing disk."""
-
-
-class VanishedPart(FileNotFoundError):
-    """A part that was listed and is gone: compaction has replaced it in the meantime."""
 
 
 class TableManifest(BaseModel, frozen=True, extra="forbid"):
@@ -99,7 +98,7 @@ def open_part(path: Path, table: Table) -> pq.ParquetFile:
     """An open part, with repeating texts to be read as dictionaries.
 
     Raises:
-        VanishedPart: it is not there any more.
+        FileNotFoundError: compaction has replaced it since it was listed; see `steadily`.
         DamagedPart: it is no Parquet file.
         UserError: it is not a part of this version of a bank.
     """
@@ -107,7 +106,7 @@ def open_part(path: Path, table: Table) -> pq.ParquetFile:
         part = pq.ParquetFile(path, read_dictionary=list(table.words), page_checksum_verification=True)
         metadata = part.schema_arrow.metadata or {}
     except FileNotFoundError as error:
-        raise VanishedPart(str(path)) from error
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
     except PermissionError as error:
         raise UserError(f"bank part {path} may not be read: {error}; change its permissions") from error
     except _UNREADABLE as error:
@@ -182,6 +181,22 @@ def live_parts(bank: Path, table: Table) -> list[Path]:
             " same run draw its samples again"
         )
     return list(listing.parts)
+
+
+def steadily(read: Callable[[], T]) -> T:
+    """What `read` returns, asked again while a compaction takes parts away that it has just listed.
+
+    Raises:
+        DamagedPart: the same part is listed and cannot be opened, again and again.
+    """
+    gone = None
+    while True:
+        try:
+            return read()
+        except FileNotFoundError as error:
+            if error.filename == gone:
+                raise DamagedPart(f"bank part {gone} is in its folder but cannot be opened; delete it") from error
+            gone = error.filename
 
 
 def leftovers(bank: Path, table: Table) -> list[Path]:

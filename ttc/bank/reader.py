@@ -1,17 +1,14 @@
 """Reading one table: an index of what is where, kept up to date cheaply, and the rows themselves."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from threading import RLock
-from typing import TypeVar
 
 import pyarrow as pa
 
-from ttc.bank.parts import DamagedPart, VanishedPart, live_parts, read_part
+from ttc.bank.parts import live_parts, read_part, steadily
 from ttc.bank.tables import Table, values
-
-T = TypeVar("T")
 
 SETTLED_SECONDS = 2.0
 """A folder changed less than this long ago may change again with no new time stamp, on a file system with coarse ones."""
@@ -45,7 +42,7 @@ class Reader:
     def rows(self, keys: Collection[str] | None = None, without: Collection[str] = ()) -> pa.Table:
         """The rows with these keys (or all), each identity once; `without` names columns that are not needed."""
         columns = [name for name in self.table.schema.names if name not in without]
-        return self._steadily(lambda: self._read(keys, columns))
+        return steadily(lambda: self._read(keys, columns))
 
     def _read(self, keys: Collection[str] | None, columns: list[str]) -> pa.Table:
         with self._lock:
@@ -59,8 +56,8 @@ class Reader:
         stamp = self._stamp_now()
         if stamp == self._stamp:
             return
-        self._steadily(self._learn)
         settled = time.time_ns() - max(stamp) > SETTLED_SECONDS * 1e9
+        steadily(self._learn)
         self._stamp = stamp if settled else None
 
     def _learn(self) -> None:
@@ -98,16 +95,3 @@ class Reader:
             except FileNotFoundError:
                 stamps.append(0)
         return tuple(stamps)
-
-    def _steadily(self, read: Callable[[], T]) -> T:
-        """Read again while compaction takes parts away under our hands."""
-        gone = ""
-        while True:
-            try:
-                return read()
-            except VanishedPart as error:
-                if str(error) == gone:
-                    raise DamagedPart(f"bank part {gone} is in its folder but cannot be opened; delete it") from error
-                gone = str(error)
-                with self._lock:
-                    self._stamp = None

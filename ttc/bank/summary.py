@@ -3,14 +3,14 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ttc.bank.parts import DamagedPart, leftovers, list_parts, live_parts, read_part
+from ttc.bank.parts import DamagedPart, leftovers, list_parts, live_parts, read_part, steadily
 from ttc.bank.tables import JUDGEMENTS, REQUESTS, SAMPLES, SCORES, TABLES, Table, values
 from ttc.errors import UserError
 
@@ -44,8 +44,12 @@ class Stats:
 
 def stats(bank: Path) -> Stats:
     """Figures of a bank, also of one with damaged parts."""
+    return steadily(lambda: _count(bank))
+
+
+def _count(bank: Path) -> Stats:
     rows: dict[Table, pa.Table] = {}
-    parts: list[Path] = []
+    sizes: list[int] = []
     damaged: list[Path] = []
     for table in TABLES:
         listing = list_parts(bank, table)
@@ -56,8 +60,8 @@ def stats(bank: Path) -> Stats:
                 found.append(read_part(path, table, columns))
             except DamagedPart:
                 damaged.append(path)
+            sizes.append(path.stat().st_size)
         damaged += listing.missing
-        parts += listing.parts
         rows[table] = table.first_by_part(found)
     per_key = Counter(values(rows[SAMPLES]["key"]))
     requests = rows[REQUESTS]
@@ -71,8 +75,8 @@ def stats(bank: Path) -> Stats:
         requests=rows[REQUESTS].num_rows,
         scores=rows[SCORES].num_rows,
         judgements=rows[JUDGEMENTS].num_rows,
-        parts=len(parts),
-        bytes=sum(path.stat().st_size for path in parts),
+        parts=len(sizes),
+        bytes=sum(sizes),
         damaged=tuple(damaged),
         leftovers=sum(len(leftovers(bank, table)) for table in TABLES),
         engines=dict(Counter(values(rows[SAMPLES]["engine"]))),
@@ -85,22 +89,7 @@ def sql(bank: Path) -> "DuckDBPyConnection":
 
     The views name the parts of this moment: connect again after a compaction.
     """
-    import duckdb
-
-    connection = duckdb.connect()
-    for table in TABLES:
-        parts = live_parts(bank, table)
-        if not parts:
-            connection.register(f"no_{table.name}", table.schema.empty_table())
-            connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM no_{table.name}")
-            continue
-        files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in parts)
-        identity = ", ".join(f'"{name}"' for name in table.identity)
-        connection.execute(
-            f"CREATE VIEW {table.name} AS SELECT * FROM read_parquet([{files}], union_by_name = true)"
-            f" QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY part) = 1"
-        )
-    return connection
+    return steadily(lambda: _connect({table: live_parts(bank, table) for table in TABLES}))
 
 
 def export(bank: Path, path: Path) -> int:
@@ -108,19 +97,61 @@ def export(bank: Path, path: Path) -> int:
     forms = {".parquet": "PARQUET, COMPRESSION zstd", ".jsonl": "JSON"}
     if path.suffix not in forms:
         raise UserError(f"{path}: cannot export to {path.suffix or 'a name without suffix'}; name a .parquet or .jsonl file")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: the folder {path.parent} does not exist; make it first")
     temporary = path.with_name(f".{path.name}.tmp")
-    target = str(temporary).replace("'", "''")
+    query = f'COPY (SELECT * FROM samples ORDER BY key, "index") TO {_quoted(temporary)} (FORMAT {forms[path.suffix]})'
+    try:
+        count = steadily(lambda: _run({table: live_parts(bank, table) for table in TABLES}, query))
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count
+
+
+def _run(parts: Mapping[Table, Sequence[Path]], query: str) -> int:
+    """Run a query that tells a number."""
     import duckdb
 
-    with sql(bank) as connection:
+    with _connect(parts) as connection:
         try:
-            query = f"COPY (SELECT * FROM samples ORDER BY key, \"index\") TO '{target}' (FORMAT {forms[path.suffix]})"
-            count = connection.execute(query).fetchone()
+            rows = connection.execute(query).fetchall()
         except duckdb.Error as error:
-            temporary.unlink(missing_ok=True)
-            raise UserError(f"{path}: cannot export: {error}") from error
-    os.replace(temporary, path)
-    return count[0] if count else 0
+            raise _reason(parts, error) from error
+    return rows[0][0]
+
+
+def _connect(parts: Mapping[Table, Sequence[Path]]) -> "DuckDBPyConnection":
+    import duckdb
+
+    connection = duckdb.connect()
+    for table, paths in parts.items():
+        source = f"read_parquet([{', '.join(map(_quoted, paths))}], union_by_name = true)"
+        if not paths:
+            source = f"no_{table.name}"
+            connection.register(source, table.schema.empty_table())
+        identity = ", ".join(f'"{name}"' for name in table.identity)
+        try:
+            connection.execute(
+                f"CREATE VIEW {table.name} AS SELECT * FROM {source}"
+                f" QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY part) = 1"
+            )
+        except duckdb.Error as error:
+            connection.close()
+            raise _reason(parts, error) from error
+    return connection
+
+
+def _reason(parts: Mapping[Table, Sequence[Path]], error: Exception) -> UserError:
+    """Why a query failed. Raises as `read_part` where a part is damaged, or is gone since it was listed."""
+    for table, paths in parts.items():
+        for path in paths:
+            read_part(path, table)
+    return UserError(f"the bank's query failed: {str(error).splitlines()[0]}; free memory or disk and try again")
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _model(description: str) -> str:

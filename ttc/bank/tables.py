@@ -102,9 +102,10 @@ class Table:
     def merge(self, parts: Sequence[pa.Table]) -> pa.Table:
         """One part's rows from those of several; columns that this version does not know are kept."""
         rows = self.first_by_part(parts)
-        texts = [pa.field(name, pa.string(), nullable=False) for name in self.words]
-        plain = {field.name: field for field in [*rows.schema, *texts]}
-        rows = rows.cast(pa.schema([plain[name] for name in rows.column_names], metadata=self.schema.metadata))
+        kinds = {field.name: field.type for field in rows.schema} | dict.fromkeys(self.words, pa.string())
+        # Nulls are rows of parts from before the column existed.
+        columns = [pa.field(name, kinds[name], nullable=rows[name].null_count > 0) for name in rows.column_names]
+        rows = rows.cast(pa.schema(columns, metadata=self.schema.metadata))
         return rows.sort_by([(name, "ascending") for name in self.identity])
 
 
