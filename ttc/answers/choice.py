@@ -16,13 +16,17 @@ from ttc.answers.options import AMBIGUOUS, Options, prepare, spoken
 from ttc.answers.reading import Reading, read_value
 from ttc.answers.silence import silence
 from ttc.answers.structured import answer_field
-from ttc.records import Answer
+from ttc.records import LETTERS, Answer
 
-_FAST = re.compile(
-    r"[ \t>#*_]*(?:the |my |so,? |thus,? |therefore,? )*(?:final |correct |best )*answer(?:[ \t]+is)?[ \t]*[:*_]*[ \t]*(?:option )?"
-    r"[*_$(\[]*(?:\\boxed\{)?\(?([A-Z])(?:[)\]}.*_$ \t]*|[.):]+[ \t*]+(.+?))",
+_CLOSING = re.compile(
+    r"answer(?:[ \t]+is)?[ \t]*:?[*_ \t]*:?[\s*_$`\\(\[{]*(?:text|boxed|mathrm|mathbf|textbf)?[{(\s]*(?:text\{)?([A-Z])(?:[\s*_$`\\)\]}.]*"
+    r"|\s\((?!(?:or|and|also|not|maybe|perhaps|possibly|alternatively|if|but|[A-Z][),])\b)[^()\n]*\)[\s.*]*"
+    r"|[.):][ \t*]+(.+))",
     re.IGNORECASE,
 )
+_UNSURE = re.compile(r"\b(?:if|whether|not|never|n't|wrong|incorrect|another|other|initial|original|previous|might|may|could|think|thought)\b", re.I)
+_WINDOW = 300
+"""Characters at the end of a reply in which its last statement is looked for first."""
 _LINE_LABEL = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])", re.MULTILINE | re.IGNORECASE)
 _INLINE_LABEL = re.compile(r"(?<![A-Za-z0-9])\(?([A-Z])[.):]\s")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
@@ -50,6 +54,11 @@ def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
         answer = _from_field(options, field.text, field.several, field.rule)
         if answer:
             return answer
+    if len(text) > _WINDOW + 100:
+        # no earlier statement can decide against a firm one near the end
+        decided = statements.decide(options, plain(text[text.find("\n", len(text) - _WINDOW) + 1 :]).strip())
+        if decided and decided.firm and decided.reading.letter:
+            return _answer(decided.reading, decided.rule, text)
     shown = plain(text).strip()
     whole = options.letter_of(shown) if len(shown) < 400 else None
     if whole:
@@ -65,24 +74,25 @@ def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
     return Answer((), silence(shown) or ("truncated" if cut else "unclear"), "none")
 
 
+_READ = {
+    (letter, rule): Answer((letter,), "answered", rule) for letter in LETTERS for rule in ("answer-line", "whole-reply")
+}
+
+
 def _closing_line(texts: tuple[str, ...], text: str) -> Answer | None:
-    """Fast path: the last line is `Answer: X`, perhaps with X's own text. No earlier word can change what it says."""
-    text = text.rstrip()
-    line = text[text.rfind("\n") + 1 :]
-    if len(line) > 300:
+    """Fast path: the reply ends in `Answer: X` or is `X. <X's text>`. No earlier word can change what it says."""
+    if text[-10:-1] == "\nAnswer: " and LETTERS.find(text[-1]) < len(texts):
+        return _READ.get((text[-1], "answer-line"))
+    if text[1:3] == ". " and -1 < (place := LETTERS.find(text[0])) < len(texts) and text[3:].strip() == texts[place].strip():
+        return _READ[text[0], "whole-reply"]
+    tail = text[-160:].rstrip()
+    start = max(tail.rfind("nswer:"), tail.rfind("nswer is"), tail.rfind("nswer**:"))
+    found = _CLOSING.fullmatch(tail, start - 1) if start > 0 else None
+    if not found or not found[1].isupper() or ord(found[1]) - 65 >= len(texts):
         return None
-    found = _FAST.fullmatch(line)
-    if not found:
+    if found[2] is not None and found[2].strip(" .*") != texts[ord(found[1]) - 65].strip(" ."):
         return None
-    place = ord(found[1].upper()) - 65
-    if place >= len(texts) or not (found[1].isupper() or found[2] is None):
-        return None
-    if found[2] is None:
-        # an option may read like a label, such as `A and B`, but a lone letter is always the label
-        return Answer((found[1].upper(),), "answered", "answer-line")
-    if found[2].strip(" .*") == texts[place].strip(" ."):
-        return Answer((found[1],), "answered", "answer-line")
-    return None
+    return None if _UNSURE.search(tail, tail.rfind("\n", 0, start) + 1, start) else _READ[found[1], "answer-line"]
 
 
 def _from_field(options: Options, value: str, several: bool, rule: str) -> Answer | None:
@@ -117,6 +127,8 @@ def _weak(options: Options, shown: str) -> Iterator[tuple[Reading, str]]:
         yield reading, "last-line"
     if reading := _first_line(options, shown):
         yield reading, "first-line"
+    if reading := _own_line(options, shown):
+        yield reading, "own-line"
     if reading := statements.marked(options, shown):
         yield reading, "marked"
     if reading := _mentioned(options, shown):
@@ -145,14 +157,15 @@ def _labelled(options: Options, line: str) -> Reading | None:
     if by_text and by_text != AMBIGUOUS:
         return Reading(by_text, "text")
     rest = line[found.end() :]
-    own = spoken(options.texts[options.letters.index(letter)])
+    own = options.spoken[letter]
     said = spoken(rest)
     if options.letter_of(rest) or (own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))):
         # a letter with a text of another option is the letter, but `A photosynthesis` is a text with its article
         return Reading(letter, "letter") if found[1] or options.letter_of(rest) in (letter, None) else None
     if found[2] or _is_list(options, line, letter):
         return None
-    if options.is_image(letter) or _overlap(own, said) >= 0.5 or statements.EXPLAINS.match(rest):
+    formula = not rest[0].isalpha() or not rest[0].isascii()
+    if options.is_image(letter) or formula or _overlap(own, said) >= 0.5 or statements.EXPLAINS.match(rest):
         return Reading(letter, "letter")
     return None
 
@@ -201,6 +214,18 @@ def _first_line(options: Options, shown: str) -> Reading | None:
     return None if listed else reading
 
 
+def _own_line(options: Options, shown: str) -> Reading | None:
+    """The one option that stands alone on a line, as a letter or as a letter with its text, outside an option list."""
+    lines = [(line, _bare(options, line)) for line in shown.split("\n") if line.strip(" -•*")]
+    readings = [(reading.letter or "") if reading else "" for _, reading in lines]
+    alone = set()
+    for place, letter in enumerate(readings):
+        neighbours = "".join(readings[max(0, place - 1) : place] + readings[place + 1 : place + 2])
+        if letter and not any(abs(ord(letter) - ord(other)) == 1 for other in neighbours):
+            alone.add(letter)
+    return Reading(alone.pop(), "letter") if len(alone) == 1 else None
+
+
 def _mentioned(options: Options, shown: str) -> Reading | None:
     """The one option that the last sentence names, by `option X` or by its text, and does not reject."""
     if silence(shown) == "refused":
@@ -219,14 +244,14 @@ def named(options: Options, sentence: str) -> set[str]:
     letters = {
         found[1].upper()
         for found in statements.OPTION_MENTION.finditer(sentence)
-        if found[1].upper() in options.letters and not _REJECTED.search(sentence[: found.start()])
+        if found[1].upper() in options.letters and not _REJECTED.search(sentence[max(0, found.start() - 60) : found.start()])
     }
     said = spoken(sentence)
     for pattern, letter in options.mentions:
         kept, position = [], 0
         for found in pattern.finditer(said):
-            if not _REJECTED.search(said[: found.start()]):
-                letters.add(letter if sum(1 for other in options.mentions if other[0].pattern == pattern.pattern) == 1 else AMBIGUOUS)
+            if not _REJECTED.search(said[max(0, found.start() - 60) : found.start()]):
+                letters.add(letter)
             kept.append(said[position : found.start()])
             position = found.end()
         # what a longer text covered is blanked, so that a shorter one inside it is not found

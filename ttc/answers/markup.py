@@ -62,8 +62,11 @@ def plain(text: str) -> str:
         while (opened := _WRAPPER.sub(r"\1", text)) != text:
             text = opened
         text = _boxes(text)
-    text = _LATEX_NOISE.sub("", text)
-    return _LINE_MARK.sub("", _EMPHASIS.sub("", text))
+    if "\\" in text or "$" in text or "~" in text:
+        text = _LATEX_NOISE.sub("", text)
+    if "*" in text or "_" in text or "`" in text:
+        text = _EMPHASIS.sub("", text)
+    return _LINE_MARK.sub("", text) if "#" in text or ">" in text else text
 
 
 def _boxes(text: str) -> str:

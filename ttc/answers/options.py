@@ -2,8 +2,10 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
 
 from ttc.answers.markup import plain
 from ttc.answers.number import number_key, parse_quantity
@@ -13,8 +15,11 @@ AMBIGUOUS = "?"
 """Stands for a letter where a reply names several options, or a text that two options share."""
 
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_SYMBOLS = {r"\times": "×", r"\cdot": "·", r"\degree": "°", r"\circ": "°", r"\%": "%", r"\pm": "±", r"\leq": "≤", r"\geq": "≥"}
-_COMMAND = re.compile(r"\\(?:times|cdot|degree|circ|%|pm|leq|geq)(?![a-zA-Z])")
+_SYMBOLS = {"times": "×", "cdot": "·", "degree": "°", "circ": "°", "%": "%", "pm": "±", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥"}
+_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi psi omega"
+_SYMBOLS |= {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK.split())}
+_SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREEK.split()) if name != "sigmaf"}
+_COMMAND = re.compile(r"\\(" + "|".join(sorted(_SYMBOLS, key=len, reverse=True)) + r")(?![a-zA-Z])\s?")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[ ]?[-–—‐][ ]?(?=[^\W\d_])")
 _DROPPED = re.compile(r"""[\s"'`{}\\]+""")
@@ -28,7 +33,7 @@ _SPACES = re.compile(r"\s+")
 def fold(text: str) -> str:
     """A text's form for comparison: no markup, blanks, quotes, hyphens between letters, thousands commas or closing marks."""
     text = _FRACTION.sub(r"\1/\2", plain(text))
-    text = _COMMAND.sub(lambda found: _SYMBOLS[found[0]], text).replace("–", "-").replace("≈", "")
+    text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-").replace("≈", "").replace("µ", "μ")
     text = unicodedata.normalize("NFC", text) if not text.isascii() else text
     return _DROPPED.sub("", _HYPHEN.sub("", _THOUSANDS.sub("", text)).strip(_ENDS)).strip(_ENDS)
 
@@ -36,25 +41,56 @@ def fold(text: str) -> str:
 def spoken(text: str) -> str:
     """A text with its words apart but otherwise folded for search: lower case, one blank between words, no markup."""
     text = _FRACTION.sub(r"\1/\2", plain(text))
-    text = _COMMAND.sub(lambda found: _SYMBOLS[found[0]], text).replace("–", "-")
+    text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-")
     return _SPACES.sub(" ", _THOUSANDS.sub("", text)).strip().casefold()
 
 
-@dataclass(frozen=True, slots=True)
 class Options:
-    """Option texts made ready for comparison."""
+    """Option texts made ready for comparison; each table is made when first needed."""
 
-    texts: tuple[str, ...]
-    letters: str
-    exact: dict[str, str]
-    """Folded text, case kept, to letter or AMBIGUOUS."""
-    caseless: dict[str, str]
-    bare: dict[str, str]
-    """As `caseless`, without a leading article or an embedded label, where that makes no two alike."""
-    numbers: dict[object, str]
-    """Value and dimensions to letter; a value alone stands for the option that has it with whatever unit."""
-    mentions: tuple[tuple[re.Pattern[str], str], ...]
-    """Pattern of each text as whole words, longest first, and its letter."""
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self.texts = texts
+        self.letters = LETTERS[: len(texts)]
+        self._pairs = tuple(zip(self.letters, texts, strict=True))
+
+    @cached_property
+    def exact(self) -> dict[str, str]:
+        """Folded text, case kept, to letter or AMBIGUOUS."""
+        return _unique((fold(text), letter) for letter, text in self._pairs)
+
+    @cached_property
+    def caseless(self) -> dict[str, str]:
+        """As `exact`, case dropped."""
+        return _unique((fold(text).casefold(), letter) for letter, text in self._pairs)
+
+    @cached_property
+    def bare(self) -> dict[str, str]:
+        """As `caseless`, without a leading article or an embedded label."""
+        return _unique((fold(_without_article(_LABEL.sub("", text.strip(), count=1))).casefold(), letter) for letter, text in self._pairs)
+
+    @cached_property
+    def numbers(self) -> dict[Fraction | tuple[object, ...], str]:
+        """Value with dimensions, and value alone, to letter; the value alone stands for the option that has it in any unit."""
+        quantities = [(parse_quantity(text), letter) for letter, text in self._pairs]
+        return _unique((number_key(text), letter) for letter, text in self._pairs) | _unique(
+            (quantity.number, letter) for quantity, letter in quantities if quantity
+        )
+
+    @cached_property
+    def spoken(self) -> dict[str, str]:
+        """Letter to the option's text as `spoken`."""
+        return {letter: spoken(text) for letter, text in self._pairs}
+
+    @cached_property
+    def mentions(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        """Pattern of each text as whole words, longest first, and its letter, AMBIGUOUS for a text that options share."""
+        texts = _unique((text.strip(_ENDS), letter) for letter, text in self.spoken.items())
+        labels = self.letters.lower()
+        return tuple(
+            (_mention(text), texts[text])
+            for text in sorted(texts, key=len, reverse=True)
+            if not (len(text.strip("()")) == 1 and text.strip("()") in labels)
+        )
 
     def letter_of(self, text: str) -> str | None:
         """The option whose text this is; AMBIGUOUS for a text that several share; None for anything else.
@@ -69,8 +105,7 @@ class Options:
         key = key.casefold()
         if key in self.caseless:
             return self.caseless[key]
-        stripped = _ARTICLE.sub("", text.strip(), count=1) if _ARTICLE.match(text.strip()) else text
-        key = fold(stripped).casefold()
+        key = fold(_without_article(text.strip())).casefold()
         if key in self.bare:
             return self.bare[key]
         number = number_key(text)
@@ -94,30 +129,17 @@ class Options:
 
 @lru_cache(maxsize=4096)
 def prepare(texts: tuple[str, ...]) -> Options:
-    """Fold the option texts of a question. Cached: a question is read once per sample."""
-    letters = LETTERS[: len(texts)]
-    pairs = list(zip(letters, texts, strict=True))
-    exact = _unique((fold(text), letter) for letter, text in pairs)
-    caseless = _unique((fold(text).casefold(), letter) for letter, text in pairs)
-    bare = _unique(
-        (fold(_ARTICLE.sub("", _LABEL.sub("", text.strip(), count=1), count=1)).casefold(), letter) for letter, text in pairs
-    )
-    quantities = [(parse_quantity(text), letter) for letter, text in pairs]
-    numbers = _unique((number_key(text), letter) for letter, text in pairs) | _unique(
-        (quantity.number, letter) for quantity, letter in quantities if quantity
-    )
-    mentions = sorted(((spoken(text).strip(_ENDS), letter) for letter, text in pairs), key=lambda pair: -len(pair[0]))
-    alphabet = letters.lower()
-    patterns = tuple(
-        (_mention(text), letter)
-        for text, letter in mentions
-        if text and not (len(text.strip("()")) == 1 and text.strip("()") in alphabet)
-    )
-    return Options(texts, letters, exact, caseless, bare, numbers, patterns)
+    """The options of a question. Cached: a question is read once per sample."""
+    return Options(texts)
 
 
-def _unique(pairs) -> dict:
-    table: dict = {}
+def _without_article(text: str) -> str:
+    found = _ARTICLE.match(text)
+    return text[found.end() :] if found else text
+
+
+def _unique(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
+    table: dict[Any, str] = {}
     for key, letter in pairs:
         if key is not None and key != "":
             table[key] = AMBIGUOUS if key in table and table[key] != letter else letter

@@ -139,7 +139,7 @@ def _several(options: Options, letter: str, rest: str) -> bool:
         return False
     if re.match(r"[)\]]?[.:)]\s", joint) or re.match(r"\.\s", joint):
         return False
-    own = spoken(options.texts[options.letters.index(letter)])
+    own = options.spoken[letter]
     if own and len(own) > 1 and spoken(rest.lstrip(" .:)-")).startswith(own):
         return False
     return not _PREDICATE.match(found[2])
@@ -156,7 +156,7 @@ def _stands(options: Options, letter: str, rest: str) -> bool:
         return ord(rest[0]) > 0x2E80 or rest[0] in "(（"
     if letter.islower():
         return False
-    own = spoken(options.texts[options.letters.index(letter)])
+    own = options.spoken[letter]
     if own and spoken(after).startswith(own[:40]):
         return True
     if _CONNECTIVE.match(after):

@@ -31,11 +31,15 @@ _ABSTAINED = re.compile(
     r"|\bcannot determine\b|\bskip\b|不知道|不确定|无法确定|以上都不|都不正确|没有正确",
     re.IGNORECASE,
 )
+_SPAN = 400
+"""Characters at both ends of a long reply in which a refusal is looked for."""
 _BLANK = re.compile(r"(?:n/?a|none|null|nil|nothing|unknown|unsure|undefined|no answer|not applicable|pass|\?+|-+|_+|\.+)", re.IGNORECASE)
 
 
 def silence(text: str) -> Literal["refused", "abstained"] | None:
     """Whether a reply without an answer says that it gives none, and how; None where it does not say so."""
+    if len(text) > 2 * _SPAN:
+        text = f"{text[:_SPAN]}\n{text[-_SPAN:]}"
     if _REFUSED.search(text):
         return "refused"
     if _ABSTAINED.search(text) or is_blank(text):

@@ -10,50 +10,45 @@ from ttc.answers.reading import Reading, read_letter, read_value
 _COPULA = (
     r"(?:\s*,?\s*(?:then|therefore|thus|so|hence|here|again|clearly)\s*,?)?\s*"
     r"(?:(?:is|are|(?:would|will|should|must|has to|have to|can only|could only)(?:\s+\w+ly|\s+then|\s+thus|\s+therefore)?\s+be|remains|becomes"
-    r"|seems(?: to be)?|appears(?: to be)?|has been determined to be|turns out to be|comes out (?:as|to be)|comes to)(?![A-Za-z'])(?:\s*:)?|[:：=]+|->|=>|→|⇒|\s[-–—]+(?=\s))"
+    r"|seems(?: to be)?|appears(?: to be)?|has been determined to be|turns out to be|comes out (?:as|to be)|comes to)(?![a-z'])(?:\s*:)?|[:：=]+|->|=>|→|⇒|\s[-–—]+(?=\s))"
 )
 _ABOUT = r"(?:\s+(?:to|for|of|from|among|amongst|in|that|which|here|we|i|according|based|given|provided|among|supported)\b[^.:;\n⟦]{0,80}?)?"
 LABEL = re.compile(
-    rf"(?<![A-Za-z])(?:answers?|options?|choices?|selections?|picks?|responses?|solution|letter|conclusion|prediction|guess|alternative|one"
+    rf"(?<![a-z])(?:answers?|options?|choices?|selections?|picks?|responses?|solution|letter|conclusion|prediction|guess|alternative|one"
     rf"|candidate|match)\b(?:\s*\([^()\n]{{0,30}}\))?{_ABOUT}{_COPULA}\s*",
-    re.IGNORECASE,
 )
 _HEADING = re.compile(
-    r"(?<![A-Za-z])(?:(?:final |correct |right |best |my )?(?:answer|choice)|ans|final|verdict|conclusion|result|correct(?:ion|ed)?|updated?|edit|revised|"
-    r"solution|output|key|pick|a)(?:\s*[:=]|\s*->|\s*→|\.(?=\s*[A-Z]\b)|\)(?=\s*[A-Z]\b)|(?<=answer)\s*\n|(?<=choice)\s*\n|(?<=answer)(?=\s*[(⟦\"']|\s+[A-Z]\b)"
+    r"(?<![a-z])(?:(?:final |correct |right |best |my )?(?:answer|choice)|ans|final|verdict|conclusion|result|correct(?:ion|ed)?|updated?|edit|revised|"
+    r"solution|output|key|pick|a)(?:\s*[:=]|\s*->|\s*→|\.(?=\s*[a-z]\b)|\)(?=\s*[a-z]\b)|(?<=answer)\s*\n|(?<=choice)\s*\n|(?<=answer)(?=\s*[(⟦\"']|\s+[a-z]\b)"
     r"|(?<=correct)\s+is\b|(?<=right)\s+is\b)\s*",
-    re.IGNORECASE,
 )
 _CHOOSE = re.compile(
-    r"(?:(?<![A-Za-z])(?:i|we|i'd|i'll|i'm|we'd|we'll|let's|let us|let me|one|must|should|would|will|can|to|and|so|thus|hence|therefore)\s+(?:\w+\s+){0,3}?"
+    r"(?:(?<![a-z])(?:i|we|i'd|i'll|i'm|we'd|we'll|let's|let us|let me|one|must|should|would|will|can|to|and|so|thus|hence|therefore)\s+(?:\w+\s+){0,3}?"
     r"|(?:^|[.!:;,]\s+|\n\s*))(?:choos(?:e|ing)|chose|select(?:ing|ed)?|pick(?:ing|ed)?|go(?:ing)? (?:with|for)|opt(?:ing)? for|settl(?:e|ing) (?:on|for)|vot(?:e|ing) for|"
     r"stick(?:ing)? with|lean(?:ing)? towards?|mark|guess|conclude|answer|say|bet on|believe|think|argue|deduce|infer)\s+(?:that\s+)?(?:it\s+is\s+|it's\s+|for\s+)?",
-    re.IGNORECASE,
 )
 _INFER = re.compile(
-    r"(?<![A-Za-z])(?:so|thus|therefore|hence|consequently|accordingly|ergo|actually|instead|rather|no|wait|correction|finally|overall|in conclusion|"
+    r"(?<![a-z])(?:so|thus|therefore|hence|consequently|accordingly|ergo|actually|instead|rather|no|wait|correction|finally|overall|in conclusion|"
     r"in summary|to conclude|in short|leaving|leaves|which leaves|leaving us with|leaves us with|make that|i mean|i meant|should be|must be|has to be|namely|i\.e\.)[,:]?\s+"
     r"(?:(?:it|this|that|which)\s*(?:is|'s|must be|has to be|should be)\s+)?(?:only\s+)?",
-    re.IGNORECASE,
 )
 _POINTS = re.compile(
-    r"(?<![A-Za-z])(?:it|this|that|which|these|they|value|result|description|everything|evidence|all)\s*(?:clearly |therefore |thus |most |best |closely |only |exactly )*"
-    r"(?:is|are|'s|must be|has to be|should be|would be|correspond(?:s|ing)? (?:to|with)|match(?:es)?|lead(?:s)? (?:us )?to|point(?:s)? (?:us )?to|leaves?(?: us with)?"
-    r"|indicates?|suggests?|supports?|agrees? with|aligns? with|fits?|makes?)\s+(?:most |best |closely |only |exactly |clearly )*(?:with )?",
-    re.IGNORECASE,
+    r"(?<![a-z])(?:(?:it|this|that|which|these|they|value|result|description|everything|evidence|all)\s*(?:clearly |therefore |thus |most |best |closely |only |exactly )*)?"
+    r"(?<![a-z])(?:(?<=\s)is|are|'s|would be|will be|must be|has to be|should be|would be|correspond(?:s|ing)? (?:to|with)|match(?:es)?|lead(?:s)? (?:us )?to|point(?:s)? (?:us )?to|leaves?(?: us with)?"
+    r"|indicates?|suggests?|supports?|agrees? with|aligns? with|fits?|makes?)\s+(?:most |best |closely |only |exactly |clearly )*(?:with )?[:,]?\s*",
 )
 _FOREIGN = re.compile(
     r"(?:正确答案|正確答案|最终答案|最終答案|参考答案|答案|正确选项|正確選項|正确的选项|正确的|正確的|结论|应选|應選|故选|故選|应该选|因此选|所以选|选择|選擇|我选|选|選)(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
     r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
-    r"|(?<![A-Za-z])(?:respuesta|opci[oó]n|alternativa|r[ée]ponse|antwort|l[öo]sung|resposta|risposta|opzione|antwoord|svar(?:et)?|odpowied[źz]|cevap|jawaban|"
+    r"|(?<![a-z])(?:respuesta|opci[oó]n|alternativa|r[ée]ponse|antwort|l[öo]sung|resposta|risposta|opzione|antwoord|svar(?:et)?|odpowied[źz]|cevap|jawaban|"
     r"ответ|вариант|đáp án|الإجابة|الجواب|उत्तर)(?:\s+(?:correcta|correcte|finale?|correta|corretta|richtige|juste|final|benar|đúng|ответа|الصحيحة|है))*\s*"
     r"(?::|=|-|—|–|\s(?:es|est|ist|é|è|er|är|is|adalah|là|هي|हो|to|lautet)(?=\s))\s*(?:la\s+|le\s+|die\s+|el\s+|a\s+|option\s+|opci[oó]n\s+)?",
-    re.IGNORECASE,
 )
 _FOREIGN_VERDICT = re.compile(
     r"(?:只有|唯有|选项|選項|選択肢)?\s*(?<![A-Za-z])[(\[]?([A-Z])[)\]]?\s*(?:选项|選項|项|項|が|는|가|번이)?\s*(?:是|才是|为|為)?(?:唯一|最)?\s*(?:正确|正確|对的|符合|最佳|最合适|合适|成立|正しい|正解|정답)"
 )
 _NOT_FOREIGN = re.compile(r"(?:不|非|没|未|排除|不能|不应|错误)[^。，,；;\n]{0,3}$")
+_ANSWER_LABEL = re.compile(r"(?:^|\n)\W*(?:final |correct )*answer\s*:\W*\Z")
 _BOX = re.compile(r"⟦")
 _VERDICT = re.compile(
     r"(?P<intro>(?<![A-Za-z])(?:options?|choices?|answers?|letter|alternative)\s+)?(?<![A-Za-z0-9'’.\-])[(\[\"'“⟦]*(?P<letter>[A-Za-z])[)\]\"'”⟧]*(?![A-Za-z0-9'’])"
@@ -154,7 +149,7 @@ def marked(options: Options, shown: str) -> Reading | None:
         letter, verdict = found[1].upper(), found[2]
         if letter not in options.letters:
             continue
-        own = spoken(options.texts[options.letters.index(letter)])
+        own = options.spoken[letter]
         verdict = spoken(verdict).removeprefix(own) if own else verdict
         if _BAD.search(verdict):
             bad.add(letter)
@@ -163,20 +158,30 @@ def marked(options: Options, shown: str) -> Reading | None:
     return Reading(good.pop(), "letter") if len(good) == 1 and bad else None
 
 
+def _lowered(text: str) -> str:
+    """Lower case, every character at its place: patterns without case are searched several times as fast as with it."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
 def _all(options: Options, shown: str) -> Iterator[Statement]:
-    for found in LABEL.finditer(shown):
+    lowered = _lowered(shown)
+    for found in LABEL.finditer(lowered):
         if not _WRONG_NOUN.search(shown[max(0, found.start() - 40) : found.start()]) and not _discounted(shown, found.start()):
             reading = read_value(options, shown, found.end())
             if reading and _worth(found[0], reading):
                 yield Statement(found.start(), reading, "answer-line")
     for pattern, rule in ((_HEADING, "heading"), (_FOREIGN, "answer-line")):
-        for found in pattern.finditer(shown):
-            if rule == "answer-line" and _NOT_FOREIGN.search(shown[: found.start()]):
+        for found in pattern.finditer(lowered):
+            if rule == "answer-line" and _NOT_FOREIGN.search(shown[max(0, found.start() - 10) : found.start()]):
                 continue
             if _WRONG_NOUN.search(shown[max(0, found.start() - 40) : found.start()]) or _discounted(shown, found.start()):
                 continue
             strict = found[0].strip().lower() in ("a:", "a)", "a.", "final", "key:", "no") or not found[0].strip(" \n").endswith((":", "：", "="))
             reading = (read_letter if strict and rule == "heading" else read_value)(options, shown, found.end())
+            if reading is None and _ANSWER_LABEL.search(lowered, 0, found.end()) and "\n" not in shown[found.end() :]:
+                # the last line is labelled as the answer, so nothing before it is the answer
+                reading = Reading(AMBIGUOUS, "unreadable", len(shown)) if shown[found.end() :].strip(" *._⟧") else None
             if reading and reading.letter is not None:
                 yield Statement(found.start(), reading, rule)
     for found in _BOX.finditer(shown):
@@ -185,14 +190,14 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
         reading = read_value(options, inner)
         if reading and not _discounted(shown, found.start()):
             yield Statement(found.start(), Reading(reading.letter, reading.rule, found.end() + len(inner)), "box")
-    for found in _CHOOSE.finditer(shown):
+    for found in _CHOOSE.finditer(lowered):
         if not _DISCOUNTED.search(found[0]) and not _discounted(shown, found.start()):
             reading = read_letter(options, shown, found.end())
             if reading:
                 yield Statement(found.start(), reading, "chosen")
     yield from _verdicts(options, shown)
     for pattern, rule in ((_INFER, "inferred"), (_POINTS, "pointed-at")):
-        for found in pattern.finditer(shown):
+        for found in pattern.finditer(lowered):
             reading = read_letter(options, shown, found.end())
             if reading and not _discounted(shown, found.start()) and shown[reading.end : reading.end + 2].strip(" )⟧\"'")[:1] != "?":
                 yield Statement(found.start(), reading, rule, firm=False)
@@ -210,7 +215,7 @@ def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
             letter = found["letter"]
             if letter.upper() not in options.letters or (letter.islower() and not found["intro"]):
                 continue
-            if not found["intro"] and not found[0].lstrip().startswith(("(", "[", "⟦")) and not _LEADS.search(shown[: found.start()]):
+            if not found["intro"] and not found[0].lstrip().startswith(("(", "[", "⟦")) and not _LEADS.search(shown[max(0, found.start() - 16) : found.start()]):
                 continue
             before = shown[max(0, found.start() - 24) : found.start()]
             if _discounted(shown, found.start()) or re.search(r"\b(?:or|and|nor|neither)\s*(?:option\s*)?$|[/&]\s*$", before, re.IGNORECASE):
@@ -219,7 +224,7 @@ def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
                 continue
             yield Statement(found.start(), Reading(letter.upper(), "letter", found.end()), "verdict", firm)
     for found in _FOREIGN_VERDICT.finditer(shown):
-        if found[1] in options.letters and not _NOT_FOREIGN.search(shown[: found.start()]):
+        if found[1] in options.letters and not _NOT_FOREIGN.search(shown[max(0, found.start() - 10) : found.start()]):
             yield Statement(found.start(), Reading(found[1], "letter", found.end()), "verdict")
 
 

@@ -36,7 +36,7 @@ class Field:
 
 def answer_field(text: str) -> Field | None:
     """The labelled answer, or None where the reply is not structured. An empty string where the label holds nothing."""
-    if not _HINT.search(text):
+    if ("<" not in text and '"' not in text and "':" not in text) or not _HINT.search(text):
         return None
     tags = [found for found in _TAG.finditer(text)]
     if tags:
