@@ -78,8 +78,9 @@ class VideoCache:
             file.write(data)
         Path(file.name).replace(path)
         line = json.dumps({"url": url, "sha256": sha256, "bytes": len(data)})
-        with self._index.open("a", encoding="utf-8") as index:  # one short write, so that two processes never mix lines
-            index.write(line + "\n")
+        # one short write, so that processes never mix lines; the first newline ends a line that a killed run left torn
+        with self._index.open("a", encoding="utf-8") as index:
+            index.write(f"\n{line}\n")
         return Media("video", 0, sha256, path=path)
 
     @property
