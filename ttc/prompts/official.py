@@ -79,7 +79,10 @@ class Mmmu:
 
 @dataclass(frozen=True, slots=True)
 class MmmuPro:
-    """MMMU-Pro's `prompts.yaml`: markers become `<image>`, images last; the vision setting sends the instruction alone."""
+    """MMMU-Pro's `prompts.yaml`: markers become `<image>`, images last; the vision setting sends the instruction alone.
+
+    Models whose own image placeholder is spelled `<image>` cannot take these words: their backends reject such prompts.
+    """
 
     templates: Mapping[str, Mapping[str, str]]
     name: ClassVar[str] = "mmmu_pro"
