@@ -1,0 +1,64 @@
+"""What tokens cost beside FLOPs: KV memory, money, and time on the critical path."""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel, Field
+
+from ttc.compute.shape import ModelShape
+from ttc.records import Sample
+
+KV_BLOCK = 16
+
+
+def sample_flops(shape: ModelShape | None, sample: Sample, *, prompt_is_new: bool) -> float | None:
+    """FLOPs of one sample on the attributed axis: its decoding, and the prompt and its images with the first of a prompt.
+
+    Returns:
+        None where the model's shape is unknown.
+    """
+    if shape is None:
+        return None
+    flops = shape.decode_flops(sample.completion_tokens, sample.prompt_tokens)
+    if prompt_is_new:
+        flops += shape.prompt_flops(sample.prompt_tokens, sample.image_tokens)
+    return float(flops)
+
+
+def kv_slots(prompt_tokens: int, completion_tokens: Sequence[int], block: int = KV_BLOCK) -> int:
+    """Token slots held when all samples of one prompt are at their end: full blocks of the prompt are shared, the rest is not.
+
+    The last token of a completion is never fed back, so it needs no slot.
+    """
+    shared = prompt_tokens // block * block
+    own = (-(-(prompt_tokens + max(g, 1) - 1) // block) * block - shared for g in completion_tokens)
+    return shared + sum(own)
+
+
+def kv_bytes(
+    shape: ModelShape, prompt_tokens: int, completion_tokens: Sequence[int], *, block: int = KV_BLOCK, bytes_per_value: int = 2
+) -> int:
+    """Memory of those slots, as if every layer kept the whole context."""
+    return kv_slots(prompt_tokens, completion_tokens, block) * shape.kv_bytes_per_token(bytes_per_value)
+
+
+def critical_path(steps: Iterable[Sequence[float]]) -> float:
+    """Seconds of sequential steps whose parts run in parallel: the sum of the slowest parts. Device seconds are the plain sum."""
+    return sum(max(step, default=0.0) for step in steps)
+
+
+class Prices(BaseModel, frozen=True, extra="forbid"):
+    """What a provider charges, per million tokens."""
+
+    input: float = Field(ge=0)
+    """Prompt tokens that were not cached."""
+    output: float = Field(ge=0)
+    """Completion tokens; reasoning tokens are among them."""
+    cached_input: float | None = Field(default=None, ge=0)
+    """Cached prompt tokens; None charges them like the others."""
+    currency: str = "USD"
+
+    def money(self, prompt_tokens: float, completion_tokens: float, *, cached_tokens: float = 0) -> float:
+        """Price of so many tokens, of whose prompt tokens `cached_tokens` were cached."""
+        cached_price = self.input if self.cached_input is None else self.cached_input
+        fresh = (prompt_tokens - cached_tokens) * self.input
+        return (fresh + cached_tokens * cached_price + completion_tokens * self.output) / 1e6
