@@ -112,6 +112,35 @@ def test_a_thousand_refusals_are_a_thousand_times_wrong(tmp_path: Path):
     assert found.overall["official"].correct > 150
 
 
+@pytest.mark.parametrize(
+    ("gold", "response", "correct"),
+    [
+        ("251", "The total is 143 msec, see area A", False),
+        ("12.97", "A", False),
+        ("60", "60", True),
+        ("hepatitis", "The answer is hepatitis", True),
+        ("blind spot", "", False),
+        ("E", "E", True),
+    ],
+)
+def test_open_questions_are_never_scored_by_letter_or_by_an_empty_reply(
+    tmp_path: Path, gold: str, response: str, correct: bool
+):
+    row = {"question_type": "open", "options": [], "gold": gold, "response": response}
+    assert run(tmp_path, row, rules=["careful"]).rows[0].readings["careful"].correct is correct
+
+
+def test_vision_rows_without_a_question_are_read_by_their_options(tmp_path: Path):
+    file = tmp_path / "vision.jsonl"
+    file.write_text(json.dumps({"id": "test_Art_1", "options": "['yes', 'no']", "answer": "B", "response": "Answer: B"}))
+    assert scored(read(file, "mmmu_pro"), "mmmu_pro").overall["careful"].correct == 1
+
+
+def test_provider_errors_stay_in_the_denominator(tmp_path: Path):
+    replies = ["B", "B", "A", "C", "D", "A", {"error": "overloaded"}, {"error": "overloaded"}]
+    assert run(tmp_path, *({"response": response} for response in replies)).overall["careful"].accuracy == 2 / 8
+
+
 def test_an_open_question_has_all_its_values_in_the_row(tmp_path: Path):
     found = run(
         tmp_path, {"question_type": "open", "options": [], "gold": ["24/7", "3.429"], "response": "The answer is 3.429."}

@@ -1,0 +1,60 @@
+"""Foreign outputs as an engine."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ttc.backends.replay import Replay
+from ttc.errors import UserError
+from ttc.records import Message, Prompt, Request, Sample, Sampling, Text
+
+
+class Orders:
+    """An inbox with a fixed list of requests."""
+
+    def __init__(self, *requests: Request) -> None:
+        self._requests: Iterator[Request] = iter(requests)
+
+    def take(self, *, wait: bool) -> Request | None:
+        return next(self._requests, None)
+
+
+def drawn(backend: Replay, id: str, first: int, n: int) -> list[Sample]:
+    prompt = Prompt((Message("user", (Text("?"),)),))
+    return list(backend.open().serve(Orders(Request("k" * 64, id, prompt, (), Sampling(), first, n, seed=0))))
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> Replay:
+    file = tmp_path / "out.jsonl"
+    file.write_text(json.dumps({"id": "q", "question_type": "open", "gold": "x", "response": ["one", "two", None]}) + "\n")
+    return Replay(outputs=file)
+
+
+def test_sample_i_is_the_ith_reply_wherever_the_range_starts(backend: Replay):
+    assert [(sample.index, sample.text) for sample in drawn(backend, "q", 1, 1)] == [(1, "two")]
+    assert [sample.text for sample in drawn(backend, "q", 0, 2)] == ["one", "two"]
+
+
+def test_what_the_file_lacks_is_a_rejected_sample_with_its_reason(backend: Replay):
+    failed, beyond = drawn(backend, "q", 2, 2)
+    assert (failed.status, failed.reason) == ("rejected", "no reply stored")
+    assert (beyond.status, beyond.reason) == ("rejected", "the outputs hold 3 replies to this question")
+    assert drawn(backend, "unknown", 0, 1)[0].status == "rejected"
+
+
+def test_the_identity_follows_the_content_and_not_the_name(backend: Replay, tmp_path: Path):
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(backend.outputs.read_bytes())
+    assert Replay(outputs=copy).identity() == backend.identity()
+    copy.write_text("{}")
+    assert Replay(outputs=copy).identity() != backend.identity()
+    with pytest.raises(UserError, match="No such file"):
+        Replay(outputs=tmp_path / "gone.jsonl").identity()
+
+
+def test_released_replies_of_a_whole_model_can_be_drawn(shared: Path):
+    backend = Replay(outputs=shared / "data/mmmu/llava1.5_13b", benchmark="mmmu")
+    assert drawn(backend, "validation_Accounting_1", 0, 1)[0].text == "D"

@@ -1,0 +1,83 @@
+"""Replies that another program wrote, as an engine: a run over them puts them in the bank, for all later analysis."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel
+
+from ttc.errors import UserError
+from ttc.protocols import Inbox
+from ttc.records import Request, Sample
+
+if TYPE_CHECKING:
+    from ttc.compute import ModelShape
+
+
+class Replay(BaseModel, frozen=True, extra="forbid"):
+    """Outputs of one model under one prompt, in any form that `ttc score` reads.
+
+    Sample i of a question is its i-th reply in the file; a question with fewer has rejected samples for the rest, which count
+    as wrong. Token counts are not in such files and stay 0, so accuracy can be drawn over samples only. The run's prompt and
+    sampling settings do not change the replies: set them to what the file was drawn with, for the record.
+    """
+
+    kind: Literal["replay"] = "replay"
+    outputs: Path
+    """File or folder of outputs."""
+    benchmark: Literal["mmmu", "mmmu_pro", "mmvu", "jsonl"] = "jsonl"
+    """Whose questions they answer; ids must be those of the run's benchmark."""
+    form: str | None = None
+    """Form of the outputs, where it is not told by their content."""
+
+    def identity(self) -> Mapping[str, object]:
+        """Hash of the outputs' content."""
+        files = sorted(self.outputs.rglob("*.json")) if self.outputs.is_dir() else [self.outputs]
+        digest = hashlib.sha256()
+        try:
+            for file in files:
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
+        except OSError as error:
+            raise UserError(f"backend.outputs {self.outputs}: {error.strerror}") from error
+        return {"outputs": digest.hexdigest()}
+
+    def shape(self) -> "ModelShape | None":
+        """None: the file does not say which model it was."""
+        return None
+
+    def open(self) -> "ReplayEngine":
+        """Read the outputs. Raises UserError as `ttc.outputs.read` does."""
+        from ttc.outputs import read
+
+        found: dict[str, list[Sample | str]] = {}
+        for reply in read(self.outputs, self.benchmark, form=self.form).replies:
+            found.setdefault(reply.id, []).append(reply.sample or reply.failure)
+        return ReplayEngine(found)
+
+
+class ReplayEngine:
+    """See `ttc.protocols.Engine`."""
+
+    name = "replay 1"
+
+    def __init__(self, replies: Mapping[str, list[Sample | str]]) -> None:
+        """Args: replies: by question id, each a sample or the reason why there is none."""
+        self._replies = replies
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def serve(self, inbox: Inbox) -> Iterator[Sample]:
+        """See `ttc.protocols.Engine`."""
+        while (request := inbox.take(wait=True)) is not None:
+            for index in range(request.first, request.first + request.n):
+                yield self._sample(request, index)
+
+    def _sample(self, request: Request, index: int) -> Sample:
+        replies = self._replies.get(request.question_id, [])
+        held = replies[index] if index < len(replies) else f"the outputs hold {len(replies)} replies to this question"
+        if isinstance(held, Sample):
+            return replace(held, key=request.key, index=index, engine=self.name)
+        return Sample(request.key, index, request.question_id, "", status="rejected", reason=held, engine=self.name)
