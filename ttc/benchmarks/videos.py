@@ -60,9 +60,18 @@ class VideoCache:
         if not fetch:
             unfetched = {url: _unusable(f"{NOT_THERE}: {url}; set `fetch: true` to get it") for url in missing}
             return {**kept, **unfetched}
+        from rich.console import Console
+        from rich.progress import track
+
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            fetched = dict(zip(missing, pool.map(self._fetched, missing), strict=True))
-        return {**kept, **fetched}
+            media = track(
+                pool.map(self._fetched, missing),
+                "fetching videos",
+                total=len(missing),
+                console=Console(stderr=True),
+                disable=not missing,
+            )
+            return {**kept, **dict(zip(missing, media, strict=True))}
 
     def add(self, url: str, data: bytes) -> Media:
         """Keep a video as what lies at `url`.
