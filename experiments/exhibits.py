@@ -19,16 +19,21 @@ from ttc.errors import MediaError
 from ttc.grading import Graded
 from ttc.records import Clip, Exam, FrameRule, Gold, Media, Picture, Question
 
+QUESTIONS = 1_000
+"""Questions shown; of a larger exam every second, third ... one."""
 SAMPLES = 8
 """Samples shown of each draw of a question; all of them are counted."""
 TEXT_CHARACTERS = 16_000_000
 """Reply text in one page, over all samples shown."""
 IMAGE_CHARACTERS = 16_000_000
 """Image data in one page, as base64."""
-PIXELS = 512 * 512
+PIXELS = (224 * 224, 512 * 512)
+"""Fewest and most pixels of an image; between them, what the page's share allows."""
+PIXELS_PER_CHARACTER = 4
+"""Of a photograph as WebP in base64."""
 FRAMES = 4
 TINY = 160
-"""Images narrower than this are enlarged by the page without smoothing."""
+"""Images with both sides below this are enlarged by the page without smoothing."""
 
 GradedDraws = Mapping[str, Mapping[str, Graded]]
 """Draw label -> question id -> its graded samples."""
@@ -49,24 +54,28 @@ class Exhibits:
 
 
 def exhibits(found: Curves, outcomes: Outcomes, exam: Exam, graded: GradedDraws, fields: Sequence[str]) -> Exhibits:
-    """Gather the browser's content for all questions of an exam, in its order.
+    """Gather the browser's content for the questions of an exam, in its order.
 
     Args:
         fields: question fields that the page offers as filters.
     """
-    shown = sum(min(len(one.samples), SAMPLES) for by_id in graded.values() for one in by_id.values())
-    limit = max(1_000, TEXT_CHARACTERS // max(shown, 1))
+    step = -(-len(exam.questions) // QUESTIONS)
+    questions = exam.questions[::step] if step > 1 else exam.questions
+    kept = [by_id[question.id] for by_id in graded.values() for question in questions if question.id in by_id]
+    limit = max(1_000, TEXT_CHARACTERS // max(1, sum(min(len(one.samples), SAMPLES) for one in kept)))
     names = [entrant.name for entrant in found.entrants]
     rows, details = [], []
-    for question in exam.questions:
+    for question in questions:
         draws = {label: by_id[question.id] for label, by_id in graded.items() if question.id in by_id}
         credits = [_last_credit(outcomes.get(name, {}).get(question.id, ())) for name in names]
         rows.append(_row(question, draws, credits, fields))
         details.append(_detail(question, exam.golds.get(question.id), draws, limit))
-    pictures, skipped = _pictures(exam.questions)
-    most = max((len(one.samples) for by_id in graded.values() for one in by_id.values()), default=0)
+    pictures, skipped = _pictures(questions)
+    most = max((len(one.samples) for one in kept), default=0)
     note = f"The first {min(SAMPLES, most)} of up to {most} samples of each question; the tallies count all of them."
-    if any(len(s.text) > limit for by_id in graded.values() for one in by_id.values() for s in one.samples[:SAMPLES]):
+    if step > 1:
+        note = f"{len(questions):,} of {len(exam.questions):,} questions, evenly spaced. {note}"
+    if any(len(sample.text) > limit for one in kept for sample in one.samples[:SAMPLES]):
         note += f" Replies over {limit:,} characters are cut in the middle."
     if skipped:
         note += f" {skipped:,} images are left out to keep the page small."
@@ -120,7 +129,7 @@ def _row(question: Question, draws: Mapping[str, Graded], credits: list[float | 
 def _detail(question: Question, gold: Gold | None, draws: Mapping[str, Graded], limit: int) -> dict[str, Any]:
     values = (" / ".join(values_of(question, field)) for field in question.fields)
     return {
-        "facts": [question.question_type, *(value for value in values if value)],
+        "facts": list(dict.fromkeys([question.question_type, *filter(None, values)])),
         "text": question.text,
         "options": question.options,
         "gold": gold.answers if gold else (),
@@ -169,16 +178,15 @@ def _key(one: Media) -> str:
 
 def _pictures(questions: Sequence[Question]) -> tuple[dict[str, Any], int]:
     """Each medium once, until the page's share for images is used up; and the number left out."""
+    media_by_key = {_key(one): one for question in questions for one in question.media}
+    least, most = PIXELS
+    pixels = max(least, min(most, PIXELS_PER_CHARACTER * IMAGE_CHARACTERS // max(1, len(media_by_key))))
     pictures: dict[str, Any] = {}
-    room, skipped = IMAGE_CHARACTERS, 0
-    for one in (one for question in questions for one in question.media):
-        key = _key(one)
-        if key in pictures:
-            continue
+    room = IMAGE_CHARACTERS
+    for key, one in media_by_key.items():
         if room <= 0:
-            skipped += 1
-            continue
-        part = Picture(one, PIXELS) if one.kind == "image" else Clip(one, FrameRule(frames=FRAMES), PIXELS // FRAMES)
+            break
+        part = Picture(one, pixels) if one.kind == "image" else Clip(one, FrameRule(frames=FRAMES), pixels // FRAMES)
         try:
             images = media.load_images(part)
         except MediaError as error:
@@ -187,15 +195,12 @@ def _pictures(questions: Sequence[Question]) -> tuple[dict[str, Any], int]:
         frames = tuple(_data_url(image) for image in images)
         room -= sum(map(len, frames))
         pictures[key] = {"frames": frames, "problem": "", "tiny": max(images[0].size) < TINY}
-    return pictures, skipped
+    return pictures, len(media_by_key) - len(pictures)
 
 
 def _data_url(image: Image.Image) -> str:
-    """PNG for the tiny and the drawn, WebP for photographs, whichever is smaller."""
-    files = {}
-    for name, settings in (("webp", {"quality": 75}), ("png", {"optimize": True})):
-        buffer = io.BytesIO()
-        image.save(buffer, name, **settings)
-        files[name] = buffer.getvalue()
-    name = min(files, key=lambda name: len(files[name]))
-    return f"data:image/{name};base64,{base64.b64encode(files[name]).decode('ascii')}"
+    """WebP as for photographs; PNG for tiny images, whose every pixel counts."""
+    buffer = io.BytesIO()
+    name = "png" if max(image.size) < TINY else "webp"
+    image.save(buffer, name, quality=75, method=2)
+    return f"data:image/{name};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

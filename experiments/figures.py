@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.curves import Curves, Point
+from experiments.numbers import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +19,9 @@ AXES = {
 }
 COLORS = ("#0072b2", "#d55e00", "#008a66", "#b0488b", "#9a6b00", "#3a9ad9", "#6b4c9a")
 """Told apart with any colour vision; each has its own dash and marker besides."""
-DASHES = ("-", "-", "--", ":", "-.", "--", ":")
-MARKERS = ("o", "s", "^", "D", "v", "P", "o")
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "v", "P")
+_ORACLE = {"color": "#767d87", "linestyle": "--", "marker": "D"}
 _STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -43,21 +45,17 @@ def figure(found: Curves, field: str = "", axis: str = "samples") -> "Figure":
     groups = (found.overall, *(found.by(field) if field else ()))
     columns = min(len(groups), 4)
     rows = -(-len(groups) // columns)
+    styles = _styles(found)
     with mpl.rc_context(_STYLE):
         drawn = Figure(figsize=(3.1 * columns, 2.7 * rows + 0.5), layout="constrained")
         panels = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         for panel, group in zip(panels, groups, strict=False):
             panel.set_title(f"{group.value if group.field else 'all questions'}  (n = {group.questions})", loc="left")
-            method = 0
             for entrant in found.entrants:
-                style = {"color": "#767d87", "linestyle": "--", "marker": "D"}
-                if not entrant.uses_gold:
-                    slot = method % len(COLORS)
-                    style = {"color": COLORS[slot], "linestyle": DASHES[slot], "marker": MARKERS[slot]}
-                    method += 1
                 label = f"{entrant.name} (uses gold)" if entrant.uses_gold else entrant.name
-                _draw(panel, group.points(entrant.name), axis, label, style)
+                _draw(panel, group.points(entrant.name), axis, label, styles[entrant.name])
             panel.set_xscale("log", base=2)
+            panel.xaxis.set_major_formatter(lambda value, _: short(value))
             panel.grid(axis="y", color="#e2e5e8")
         for panel in panels[len(groups) :]:
             panel.set_visible(False)
@@ -77,6 +75,17 @@ def svg(drawn: "Figure") -> str:
         drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
+
+
+def _styles(found: Curves) -> dict[str, dict[str, Any]]:
+    """By strategy name; the same for every figure of a run, and the page's own."""
+    methods = [entrant.name for entrant in found.entrants if not entrant.uses_gold]
+    lines = [name for name in methods if len(found.overall.points(name)) > 1]
+    styles = {entrant.name: _ORACLE for entrant in found.entrants}
+    for slot, name in enumerate(methods):
+        dash = DASHES[lines.index(name) % len(DASHES)] if name in lines else ":"
+        styles[name] = {"color": COLORS[slot % len(COLORS)], "linestyle": dash, "marker": MARKERS[slot % len(MARKERS)]}
+    return styles
 
 
 def _draw(panel: "Axes", points: Sequence[Point], axis: str, label: str, style: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
         facts=_facts(manifest, exam, found),
         problems=exam.problems,
         config=yaml.safe_dump(manifest.get("config", {}), sort_keys=False, allow_unicode=True),
-        static=Markup(figures.svg(figures.figure(found, primary))),
+        static=Markup(figures.svg(figures.figure(found, primary if len(found.groups) <= 16 else ""))),
         css=Markup((_PAGE / "page.css").read_text(encoding="utf-8")),
         scripts=[_script(Markup((_PAGE / name).read_text(encoding="utf-8"))) for name in ("charts.js", "samples.js")],
         curves=_rounded(asdict(found)),

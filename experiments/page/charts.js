@@ -94,7 +94,7 @@
     const width = large ? 530 : 262, height = large ? 300 : 186;
     const labels = large && series.length <= 7;
     const widest = Math.max(...series.map((one) => one.label.length), 0);
-    const box = { left: large ? 42 : 30, right: labels ? Math.min(170, 14 + 6.9 * widest) : 8, top: 8, bottom: large ? 40 : 24 };
+    const box = { left: large ? 42 : 30, right: labels ? Math.min(178, 20 + 7 * widest) : 8, top: 8, bottom: large ? 40 : 24 };
     const span = Math.log2(scale.x[1] / scale.x[0]) || 1;
     const inset = 8;
     const px = (x) => box.left + inset + (Math.log2(x / scale.x[0]) / span) * (width - box.left - box.right - 2 * inset);
@@ -223,7 +223,7 @@
     const values = groups.filter((group) => group.field !== "");
     return visible().filter((entrant) => curve(groups[0], entrant).length > 1).map((entrant) => ({
       title: entrant.label,
-      note: `${values.length} values`,
+      note: values.length <= 3 ? values.map((group) => group.value).join(", ") : `${values.length} values`,
       series: values.map((group, index) => ({
         ...valueStyle(group.value, index), points: readable(curve(group, entrant), `${entrant.name}, ${group.value}`),
       })),
@@ -248,9 +248,9 @@
   function figure(host) {
     const field = host.dataset.field;
     const groups = data.groups.filter((group) => group.field === field);
-    const all = field === "topic_difficulty" || groups.length <= 3 ? [data.groups[0], ...groups] : groups;
+    const all = field === "" ? groups : field === "topic_difficulty" || groups.length <= 3 ? [data.groups[0], ...groups] : groups;
     // More lines than that in one panel cannot be told apart, so such fields keep a panel per value.
-    const byStrategyHere = state.panels === "strategy" && host.dataset.kind !== "gap" && groups.length > 0 && groups.length <= 7;
+    const byStrategyHere = state.panels === "strategy" && host.dataset.kind !== "gap" && field !== "" && groups.length <= 7;
     const panels = host.dataset.kind === "gap" ? gapPanels() : byStrategyHere ? byStrategy(all) : byGroup(all);
     const large = byStrategyHere || (panels.length <= 6 && host.dataset.kind !== "small");
     const points = panels.flatMap((one) => one.series.flatMap((series) => series.points));

@@ -12,7 +12,7 @@ from PIL import Image
 
 from experiments import figures
 from experiments.curves import Change, curves
-from experiments.exhibits import SAMPLES, exhibits, status_table
+from experiments.exhibits import SAMPLES, Exhibits, exhibits, status_table
 from experiments.numbers import percent, signed
 from experiments.report import gap_answer, gap_lines, reading, render, write_report
 from experiments.run import Plan, Results
@@ -97,6 +97,10 @@ def run(questions: list[Question], draws: list[Graded], **manifest) -> dict:
     return {"manifest": facts, "found": found, "outcomes": outcomes, "exam": exam, "graded": {"cot": by_id}}
 
 
+def browser(arguments: dict) -> Exhibits:
+    return exhibits(arguments["found"], arguments["outcomes"], arguments["exam"], arguments["graded"], [])
+
+
 @pytest.fixture(scope="module")
 def hostile() -> Page:
     image = media_from_bytes(png(), marker=1)
@@ -143,7 +147,7 @@ def test_an_image_is_embedded_once_and_a_damaged_one_gives_its_reason():
         question(2, "Hard", media=(damaged,)),
     ]
     arguments = run(questions, [])
-    shown = exhibits(arguments["found"], arguments["outcomes"], arguments["exam"], arguments["graded"], [])
+    shown = browser(arguments)
     whole, broken = (shown.pictures[f"image-{one.sha256}"] for one in (image, damaged))
     assert len(shown.pictures) == 2
     assert broken["frames"] == ()
@@ -159,7 +163,7 @@ def test_images_beyond_the_pages_share_are_left_out_and_counted(monkeypatch):
     media = [media_from_bytes(png(color), marker=1) for color in ("red", "green", "blue")]
     questions = [question(number, "Easy", media=(one,)) for number, one in enumerate(media)]
     arguments = run(questions, [])
-    shown = exhibits(arguments["found"], arguments["outcomes"], arguments["exam"], arguments["graded"], [])
+    shown = browser(arguments)
     assert len(shown.pictures) == 1
     assert "2 images are left out" in shown.note
 
@@ -168,7 +172,7 @@ def test_a_few_samples_are_shown_and_all_are_counted():
     asked = question(0, "Easy")
     replies = [("x" * 40_000, "B")] * 20 + [("A", "A")] * 44
     arguments = run([asked], [graded(asked, replies)])
-    shown = exhibits(arguments["found"], arguments["outcomes"], arguments["exam"], arguments["graded"], [])
+    shown = browser(arguments)
     [draw] = shown.details[0]["draws"]
     assert len(draw["samples"]) == SAMPLES
     assert [(row["answer"], row["count"], row["credit"]) for row in draw["tally"]] == [("A", 44, 1.0), ("B", 20, 0.0)]
@@ -176,11 +180,19 @@ def test_a_few_samples_are_shown_and_all_are_counted():
     assert f"first {SAMPLES} of up to 64" in shown.note
 
 
+def test_of_a_large_exam_evenly_spaced_questions_are_shown(monkeypatch):
+    monkeypatch.setattr("experiments.exhibits.QUESTIONS", 3)
+    arguments = run([question(number, "Easy") for number in range(7)], [])
+    shown = browser(arguments)
+    assert [row["id"] for row in shown.index["questions"]] == ["q0", "q3", "q6"]
+    assert "3 of 7 questions" in shown.note
+
+
 def test_the_middle_of_a_long_reply_is_cut_and_its_end_with_the_answer_kept(monkeypatch):
     monkeypatch.setattr("experiments.exhibits.TEXT_CHARACTERS", 2_000)
     asked = question(0, "Easy")
     arguments = run([asked], [graded(asked, [("a" * 5_000 + "Answer: B", "B")])])
-    shown = exhibits(arguments["found"], arguments["outcomes"], arguments["exam"], arguments["graded"], [])
+    shown = browser(arguments)
     text = shown.details[0]["draws"][0]["samples"][0]["text"]
     assert text.endswith("Answer: B")
     assert "3,009 characters left out" in text
