@@ -1,0 +1,254 @@
+"""Reading a reply to an open question: the value that its last statement stands by, as it stands there.
+
+A statement is a labelled field, a box, `the answer is ...`, else the whole of a short reply, else the blank of the question filled
+in, else what the last sentence says that something is. A chain such as `24/7 ≈ 3.429` stands by each of its values; `4 or 5` by none.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ttc.answers.markup import plain
+from ttc.answers.number import parse_quantity
+from ttc.answers.silence import is_blank, silence
+from ttc.answers.structured import answer_field
+from ttc.records import Answer
+
+_LABEL = re.compile(
+    r"(?<![A-Za-z])(?:(?:final|correct|right|best|my|short|exact|numerical|approximate|overall|required)\s+)*"
+    r"(?:answers?|solution|final (?:result|value)|(?:result|value|total|conclusion)(?=\s*:)|missing (?:word|term|value|number)|blanks?|ans)\b"
+    r"(?:\s*\([^()\n]{0,30}\))?(?:\s+(?:to|for|of|in|that|which|here|we|is best|should|can|would|may|could)\b[^.:;=\n⟦]{0,80}?)?"
+    r"\s*,?\s*(?:(?:would|will|should|must|can|may)\s+be\s+(?:filled\s+(?:in\s+)?(?:with|by)\s+)?|(?:is|are)(?![A-Za-z'])\s*(?:filled (?:in )?(?:with|by)\s*)?:?|[:：=]+|->|→|⇒|\s[-–—]\s|\n)\s*",
+    re.IGNORECASE,
+)
+_FOREIGN = re.compile(
+    r"(?:最终答案|正确答案|答案|结果|答え|正解|回答|정답|답)\s*(?:应该)?(?:是|为|は|은|는|이|：|:)\s*|(?<![A-Za-z])(?:respuesta|r[ée]ponse|antwort|resposta|risposta|ответ)\w*"
+    r"(?:\s+\w+)?\s*(?::|\s(?:es|est|ist|é|è)(?=\s))\s*",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"\b(?:therefore|thus|hence|so|consequently|in conclusion|finally|in summary|overall|we (?:get|find|obtain|have|conclude))\b", re.IGNORECASE)
+_LINK = re.compile(
+    r"\b(?:is|are|was|were|be|equals?|equal to|becomes?|remains?|gives|yields|shows?|depicts?|demonstrates?|illustrates?|represents?|indicates?|means|points? (?:to|at)|"
+    r"called|termed|known as|named|identified as|referred to as|classified as|described as|comes (?:out )?to|get|obtain|find|have|filled (?:in )?with)\s*:?\s+"
+    r"(?!(?:not\s+(?!.*\bbut\b)))|\s*(?:[=≈≃≅]|\\approx|:)\s*",
+    re.IGNORECASE,
+)
+_WRONG = re.compile(
+    r"\b(?:wrong|incorrect|false|another|other|initial|previous|earlier|tempting|not the|n't the|if the|whether the|might think the|may think the|suppose the)\s+"
+    r"(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"(?<!\b[A-Z])(?<!\b(?:vs|Dr|St|cf|ca|al))[.!?](?=\s+[A-Z(\"]|\s*$)|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})|,?\s+\(?(?:because|since|as (?:it|the|this|shown|seen|they|there|we)|which|due to|"
+    r"given that|so that|not(?! (?:applicable))|rather than|instead of|where|when|whereas|while|although|according to|based on|assuming|after|making|meaning|resulting|"
+    r"indicating|and (?:not|the|it|this|so|therefore|thus|hence|is|was)|in this case|in the (?:video|image|figure|diagram|picture)|shown|as)\b",
+)
+_LEAD = re.compile(
+    r"(?:(?:approximately|approx\.?|about|around|roughly|nearly|exactly|precisely|simply|just|clearly|likely|most likely|probably|indeed|therefore|thus|hence|actually|"
+    r"equal to|given by|found to be|as follows|that|the|called|known as|named|termed|is|are|was|be|it is|it's|this is|that is|they are|a value of|option)(?=[\s:])\s*:?|[~≈:=])\s*",
+    re.IGNORECASE,
+)
+_BUT = re.compile(r"^not\s+.+?\bbut\s+(?:rather\s+|instead\s+)?", re.IGNORECASE)
+_CHAIN = re.compile(r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|, or (?:about|approximately|roughly)|\bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*")
+_HEDGE = re.compile(r"\b(?:either\b.+\bor|neither\b.+\bnor|between\b.+\band)\b|^[^a-zA-Z]*\S+\s+or\s+\S+$", re.IGNORECASE)
+_APPROXIMATE = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|approx\.?|or|i\.e\.,?)?\s*([^()]+)[)\]]$")
+_CURRENCY = re.compile(r"^([-−]?)\s*[$€£¥]\s*([-−]?\d.*)$")
+_SCALED = re.compile(r"\b(?:thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
+_BLANK = re.compile(r"\**_{2,}\**|\[\s*blank\s*\]|\.{4,}")
+_LONGEST_BARE = 12
+"""Words of a reply, or of its last line, that may be a bare value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    start: int
+    text: str
+    end: int
+    rule: str
+
+
+def read_open(question: str, text: str, cut: bool = False) -> Answer:
+    """The values a reply stands by.
+
+    Args:
+        question: the question's text, for the words around its blank.
+        text: the reply without its thinking.
+        cut: the reply was cut at the token limit: only statements that were finished count.
+    """
+    field = answer_field(text)
+    if field:
+        if field.several:
+            return Answer((), "unclear", f"{field.rule}-several")
+        if not field.text.strip():
+            return Answer((), "empty", field.rule)
+        inner = plain(field.text).strip()
+        stated = _last_statement(inner)
+        return _answer(question, stated.text if stated else inner, field.rule, inner)
+    shown = plain(text).strip()
+    stated = _last_statement(shown)
+    if stated and not (cut and stated.rule != "box" and not shown[stated.end :].strip()):
+        return _answer(question, stated.text, stated.rule, shown)
+    if cut:
+        return Answer((), silence(shown) or "truncated", "none")
+    quiet = silence(shown)
+    if quiet and not parse_quantity(shown):
+        return Answer((), quiet, "none")
+    for value, rule in _bare(question, shown):
+        return _answer(question, value, rule, shown)
+    return Answer((), "unclear", "none")
+
+
+def _last_statement(shown: str) -> _Found | None:
+    """The last labelled value or box that holds anything."""
+    found: list[_Found] = []
+    for pattern in (_LABEL, _FOREIGN):
+        for label in pattern.finditer(shown):
+            if _WRONG.search(shown[max(0, label.start() - 40) : label.start()]):
+                continue
+            line = shown[label.end() :].split("\n", 1)[0]
+            value, end = _value(line)
+            if value:
+                found.append(_Found(label.start(), value, label.end() + end, "answer-line"))
+    place = shown.find("⟦")
+    while place >= 0:
+        end = shown.find("⟧", place)
+        inner = shown[place + 1 : end if end >= 0 else len(shown)]
+        if inner.strip():
+            # a box inside a labelled sentence is the label's value, read without the words around it
+            found = [other for other in found if not other.start <= place < other.end]
+            found.append(_Found(place, inner.strip(), place + len(inner) + 2, "box"))
+        place = shown.find("⟦", place + 1)
+    found.sort(key=lambda other: other.start)
+    while found and is_blank(found[-1].text) and len(found) > 1 and not found[-1].text.strip("_-.? "):
+        found.pop()
+    return found[-1] if found else None
+
+
+def _value(line: str) -> tuple[str, int]:
+    """The value at the start of a line, without what explains it; and where it ends in the line."""
+    start = len(line) - len(line.lstrip(" \t:-*\"'⟦"))
+    stripped = line[start:]
+    if _BUT.match(stripped):
+        begin = _BUT.match(stripped).end()  # pyright: ignore[reportOptionalMemberAccess]
+        start, stripped = start + begin, stripped[begin:]
+    elif re.match(r"not\b", stripped, re.IGNORECASE):
+        return "", 0
+    end = _CUT.search(stripped)
+    if end and end.start() == 0:
+        return "", 0
+    value = stripped[: end.start()] if end else stripped
+    return value.strip(), start + len(value)
+
+
+def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
+    """Values of a reply that labels none, the most trustworthy first."""
+    lines = [line.strip() for line in shown.split("\n") if line.strip(" -•*.")]
+    if not lines:
+        return
+    filled = _filled_blank(question, shown)
+    if filled:
+        yield filled, "blank-filled"
+    if len(lines) == 1 and len(shown) < 120 and (len(shown.split()) <= 4 or parse_quantity(shown)):
+        if not _LINK.search(shown) or parse_quantity(shown):
+            yield shown, "whole-reply"
+    last = lines[-1].strip(" -•*")
+    if len(lines) > 1 and (parse_quantity(last) or (len(last.split()) <= 4 and not _LINK.search(last) and not last.endswith(":"))):
+        yield last, "last-line"
+    sentences = [part for part in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+", shown) if part.strip(" .-*")]
+    concluding = [part for part in sentences if _CONCLUDES.search(part)]
+    for sentence in [*reversed(concluding[-1:]), sentences[-1], sentences[0]]:
+        links = list(_LINK.finditer(sentence))
+        for link in links if "=" not in sentence else links[-1:]:
+            value, _ = _value(sentence[link.end() :])
+            if value and len(value.split()) <= _LONGEST_BARE:
+                yield value, "last-sentence"
+    if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and not re.search(r"\bnot\b|n't\b", shown):
+        yield shown, "whole-reply"
+
+
+def _filled_blank(question: str, shown: str) -> str | None:
+    """What the reply puts in the question's blank, where it repeats the words around it."""
+    blank = _BLANK.search(question)
+    if not blank:
+        return None
+    before = re.findall(r"\w+", plain(question[: blank.start()]))[-3:]
+    after = re.findall(r"\w+", plain(question[blank.end() :]))[:2]
+    if len(before) < 2:
+        return None
+    gap = r"\W+"
+    pattern = rf"\b{gap.join(map(re.escape, before))}\s+[\"'_*]*(.{{1,80}}?)[\"'_*]*" + (rf"\s+{gap.join(map(re.escape, after))}\b" if after else r"\s*\.?\s*$")
+    found = list(re.finditer(pattern, shown, re.IGNORECASE | re.MULTILINE))
+    value = found[-1][1].strip() if found else ""
+    return value if value and not _BLANK.search(value) and not re.match(r"not\b", value, re.IGNORECASE) else None
+
+
+def _answer(question: str, text: str, rule: str, shown: str) -> Answer:
+    text = text.strip(" \t\n*\"'⟦⟧")
+    if is_blank(text) or (len(text) < 120 and silence(text) and not parse_quantity(text)):
+        return Answer((), silence(shown) or "abstained", f"{rule}-none")
+    values = _values(text)
+    if not values:
+        return Answer((), "unclear", f"{rule}-several" if text else rule)
+    fitted = [_fit(question, value) for value in values]
+    return Answer(tuple(dict.fromkeys(value for value in (*values, *fitted) if value)), "answered", rule)
+
+
+def _values(text: str) -> tuple[str, ...]:
+    """Each value of a chain such as `x = 24/7 ≈ 3.429`; none where the text hedges."""
+    text = _peel(text)
+    if parse_quantity(text) and "=" not in text:
+        return (_written(text),)
+    parts = [_peel(part) for part in _CHAIN.split(text) if part.strip()]
+    if len(parts) > 1:
+        quantities = [part for part in parts if parse_quantity(part)]
+        parts = quantities or parts[-1:]
+    in_brackets = _APPROXIMATE.match(parts[-1]) if parts else None
+    if in_brackets and parse_quantity(in_brackets[1]) and parse_quantity(in_brackets[2]):
+        parts[-1:] = [in_brackets[1], in_brackets[2]]
+    if any(_HEDGE.search(part) for part in parts):
+        return ()
+    return tuple(dict.fromkeys(_written(part) for part in parts if part))
+
+
+def _peel(text: str) -> str:
+    """A value without the words that lead to it and the marks around it."""
+    text = text.strip(" \t\n*\"',;:!?")
+    while lead := _LEAD.match(text):
+        if not text[lead.end() :].strip():
+            break
+        text = text[lead.end() :].strip(" \t\n*\"',;:!?")
+    return text[:-1].rstrip() if text.endswith(".") and not re.search(r"\b[A-Z]\.$", text) else text
+
+
+def _written(text: str) -> str:
+    """One spelling for numbers: ASCII minus, no thousands commas, no currency, scale words worked out."""
+    text = text.replace("−", "-").strip()
+    quantity = parse_quantity(text)
+    if quantity is None:
+        return text
+    if _SCALED.search(text) and quantity.number.denominator == 1:
+        return str(quantity.number)
+    text = _THOUSANDS.sub("", text)
+    currency = _CURRENCY.match(text)
+    return f"{currency[1]}{currency[2]}" if currency else text
+
+
+def _fit(question: str, value: str) -> str | None:
+    """The value without the words that the question already has on both sides of its blank: `Doppler effect` in `the ___ effect`."""
+    blank = _BLANK.search(question)
+    if not blank or len(value.split()) < 2:
+        return None
+    after = re.findall(r"[\w'-]+", question[blank.end() : blank.end() + 80].split(".")[0])
+    before = re.findall(r"[\w'-]+", question[max(0, blank.start() - 80) : blank.start()])
+    words = value.split()
+    for count in range(min(len(words) - 1, len(after)), 0, -1):
+        if [word.lower().strip(".,") for word in words[-count:]] == [word.lower() for word in after[:count]]:
+            words = words[:-count]
+            break
+    for count in range(min(len(words) - 1, len(before)), 0, -1):
+        if [word.lower() for word in words[:count]] == [word.lower() for word in before[-count:]]:
+            words = words[count:]
+            break
+    fitted = " ".join(words)
+    return fitted if fitted != value else None

@@ -1,0 +1,57 @@
+"""The judge by rules: a letter against the key, a value against each accepted text. Free, and the same every time."""
+
+import ast
+from fractions import Fraction
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from ttc.answers.equivalence import ground_of_equality
+from ttc.answers.number import RELATIVE_TOLERANCE
+from ttc.records import Answer, Gold, Question, Verdict
+
+
+class Rules(BaseModel, frozen=True, extra="forbid"):
+    """Compare by rules.
+
+    Multiple choice is by letter, also where two options have the same text: the key names one. Open answers are compared as
+    quantities where both are, else as texts with their declared synonyms, else as formulas; never by substring.
+    """
+
+    kind: Literal["rules"] = "rules"
+    relative_tolerance: float = Field(default=float(RELATIVE_TOLERANCE), ge=0, lt=0.1)
+    """Of numbers. Beside it a number may differ from the gold by the gold's own rounding, up to 0.5 %; whole numbers must be equal."""
+    formulas: bool = True
+    """Ask math-verify where neither quantities nor texts are equal. Its time limit works in a process's main thread only."""
+
+    def judge(self, question: Question, gold: Gold, answer: Answer) -> Verdict:
+        """Credit 1 or 0. Ungraded only where the gold is hidden. The verdict's rule names the ground, with the tolerance for numbers."""
+        if not gold.answers:
+            return Verdict(0.0, "ungraded", "rules/hidden-gold")
+        if not answer.values:
+            return Verdict(0.0, rule=f"rules/{answer.status}")
+        if question.options:
+            return Verdict(float(answer.values[0] in gold.answers), rule="rules/letter")
+        tolerance = Fraction(str(self.relative_tolerance))
+        for accepted in accepted_answers(gold):
+            for value in answer.values:
+                ground = ground_of_equality(accepted, value, tolerance, self.formulas)
+                if ground:
+                    return Verdict(1.0, rule=f"rules/{ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else ""))
+        return Verdict(0.0, rule="rules/different")
+
+
+def accepted_answers(gold: Gold) -> tuple[str, ...]:
+    """The accepted texts. A list that a loader left as its repr, as in the hub's files, is read as the list it is."""
+    texts: list[str] = []
+    for text in gold.answers:
+        if text.lstrip().startswith("[") and text.rstrip().endswith("]"):
+            try:
+                read = ast.literal_eval(text.strip())
+            except (ValueError, SyntaxError):
+                read = None
+            if isinstance(read, list) and read and all(isinstance(item, str | int | float) for item in read):
+                texts.extend(str(item) for item in read)
+                continue
+        texts.append(text)
+    return tuple(texts)
