@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import bank, look, results, run
+from experiments.commands import bank, look, results, run, score
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -17,6 +17,9 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("curves")(results.curves)
 app.command("report")(results.report)
+app.command("compare")(results.compare)
+app.command("score")(score.score)
+app.command("audit")(score.audit)
 app.command("submission")(results.submission)
 app.command("show")(look.show)
 app.command("list")(look.list_parts)

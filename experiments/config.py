@@ -36,6 +36,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     """Question fields that get curves of their own; topic_difficulty and subject where not given and the benchmark has them."""
     limit: int | None = Field(default=None, gt=0)
     """Only so many questions, the levels in proportion."""
+    prompt_chosen_by: str | None = None
+    """On a test split: the validation run that chose the prompt, or `none`."""
     seed: int = 0
     """Another seed gives an independent replicate of every sample."""
     bank: Path = Path("runs/bank")
@@ -47,6 +49,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"strategy {name} is listed {names.count(name)} times; keep one")
+        if self.benchmark.split == "test" and not self.prompt_chosen_by:
+            raise ValueError("a run on a test split says which validation run chose its prompt; set prompt_chosen_by, or none")
         if self.ks is not None:
             largest = max((s.draw.n for s in self.strategies if hasattr(s, "draw")), default=0)
             wrong = [k for k in self.ks if not 1 <= k <= largest]

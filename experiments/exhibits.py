@@ -72,7 +72,9 @@ def exhibits(found: Curves, outcomes: Outcomes, exam: Exam, graded: GradedDraws,
         details.append(_detail(question, exam.golds.get(question.id), draws, limit))
     pictures, skipped = _pictures(questions)
     most = max((len(one.samples) for one in kept), default=0)
-    note = f"The first {min(SAMPLES, most)} of up to {most} samples of each question; the tallies count all of them."
+    note = "No samples of this run are at hand."
+    if most:
+        note = f"The first {min(SAMPLES, most)} of up to {most} samples of each question; the tallies count all of them."
     if step > 1:
         note = f"{len(questions):,} of {len(exam.questions):,} questions, evenly spaced. {note}"
     if any(len(sample.text) > limit for one in kept for sample in one.samples[:SAMPLES]):

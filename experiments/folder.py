@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from pydantic import TypeAdapter
 
 from experiments.config import RunConfig, read_yaml, strategy_name, validate
 from experiments.run import Results
@@ -45,7 +46,7 @@ class Stored:
     def shape(self) -> ModelShape | None:
         """As recorded."""
         shape = self.manifest["shape"]
-        return None if shape is None else ModelShape(**shape)
+        return None if shape is None else TypeAdapter(ModelShape).validate_python(shape)
 
     def open(self) -> Engine:
         """Refused: a report reads, it does not draw."""

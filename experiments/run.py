@@ -6,7 +6,7 @@ questions -> samples (bank, then engine) -> answers, verdicts -> outcomes -> cur
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from ttc.errors import BudgetSpent
 from ttc.grading import Graded, Job, grade_all, verdicts
 from ttc.judges.item import Item
 from ttc.pool import Outcome
+from ttc.prompts import Example
 from ttc.protocols import Backend
 from ttc.records import Exam, Prompt, Question, Sample, Sampling, Selection, Usage
 from ttc.session import Session
@@ -36,10 +37,12 @@ class Plan:
     exam: Exam
     draws: Mapping[str, Draw]
     """Label -> the largest draw of each pool that parallel strategies read."""
+    examples: Sequence[Example] = ()
+    """Questions of the dev split for few-shot prompts; empty where the prompt asks for none."""
 
     def prompt(self, question: Question, style: str) -> Prompt:
         """The prompt of one style under this run's prompt settings."""
-        return prompts.render(question, style=style, config=self.config.prompt)
+        return prompts.render(question, style=style, config=self.config.prompt, examples=self.examples)
 
     def sampling(self, draw: Draw) -> Sampling:
         """The run's sampling, at temperature 0 for a greedy draw."""
@@ -81,7 +84,14 @@ def plan(config: RunConfig) -> Plan:
         if draw is not None:
             label = draw_label(draw)
             draws[label] = max(draws.get(label, draw), draw, key=lambda d: d.n)
-    return Plan(config, limited(config.benchmark.load(), config.limit), draws)
+    return Plan(config, limited(config.benchmark.load(), config.limit), draws, _examples(config))
+
+
+def _examples(config: RunConfig) -> list[Example]:
+    if not config.prompt.shots:
+        return []
+    dev = config.benchmark.model_copy(update={"split": "dev"}).load()
+    return [Example(question, dev.golds[question.id]) for question in dev.questions]
 
 
 def lacking(bank: Bank, wanted: Mapping[str, int]) -> int:

@@ -58,6 +58,21 @@ def report(
     print(f"report: {out or run / 'report.html'}")
 
 
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs; each is compared with the first.")],
+    force: Annotated[bool, typer.Option(help="Compare runs over different data on the questions they share.")] = False,
+) -> None:
+    """Paired differences between runs, strategy by strategy, at the largest budget they share."""
+    from rich.console import Console
+
+    from experiments import compare as comparing
+    from ttc.errors import UserError
+
+    if len(runs) < 2:
+        raise UserError(f"compare needs two runs or more, got {len(runs)}; name their folders")
+    Console().print(comparing.table(comparing.compare(runs, force=force), runs[0]))
+
+
 def submission(
     run: Run,
     out: Annotated[Path, typer.Option("-o", "--out", help="Target, a JSON file.")],

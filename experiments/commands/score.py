@@ -62,8 +62,11 @@ def audit(
 
     from experiments import score as scoring
     from ttc import outputs as foreign
+    from ttc.errors import UserError
 
     name = benchmark or foreign.benchmark_of(outputs)
+    if name == "mmvu":
+        raise UserError("audit: MMVU has no official rules for the careful ones to differ from; use `ttc score mmvu`")
     found = scoring.score(foreign.read(outputs, name, form=form, known=_known(name, data), golds=golds), name)
     differing = [row for row in found.rows if row.differs]
     console = Console()
