@@ -49,7 +49,7 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"strategy {name} is listed {names.count(name)} times; keep one")
-        if self.benchmark.split == "test" and not self.prompt_chosen_by:
+        if self.benchmark.split == "test" and self.benchmark.kind != "jsonl" and not self.prompt_chosen_by:
             raise ValueError("a run on a test split says which validation run chose its prompt; set prompt_chosen_by, or none")
         if self.ks is not None:
             largest = max((s.draw.n for s in self.strategies if hasattr(s, "draw")), default=0)

@@ -8,7 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from experiments.config import RunConfig, strategy_name
 from experiments.limit import limited
@@ -16,7 +16,7 @@ from ttc import keys, prompts
 from ttc.bank import Bank
 from ttc.dispatcher import Dispatcher
 from ttc.draw import Draw
-from ttc.errors import BudgetSpent
+from ttc.errors import BudgetSpent, UserError
 from ttc.grading import Graded, Job, grade_all, verdicts
 from ttc.judges.item import Item
 from ttc.pool import Outcome
@@ -90,6 +90,10 @@ def plan(config: RunConfig) -> Plan:
 def _examples(config: RunConfig) -> list[Example]:
     if not config.prompt.shots:
         return []
+    if "dev" not in get_args(type(config.benchmark).model_fields["split"].annotation):
+        raise UserError(
+            f"prompt.shots={config.prompt.shots}: {config.benchmark.kind} has no dev split to take them from; set 0"
+        )
     dev = config.benchmark.model_copy(update={"split": "dev"}).load()
     return [Example(question, dev.golds[question.id]) for question in dev.questions]
 
