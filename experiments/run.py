@@ -92,7 +92,7 @@ def _examples(config: RunConfig) -> list[Example]:
         return []
     if "dev" not in get_args(type(config.benchmark).model_fields["split"].annotation):
         raise UserError(
-            f"prompt.shots={config.prompt.shots}: {config.benchmark.kind} has no dev split to take them from; set 0"
+            f"prompt.shots={config.prompt.shots}: {config.benchmark.kind} has no dev split; set 0"
         )
     dev = config.benchmark.model_copy(update={"split": "dev"}).load()
     return [Example(question, dev.golds[question.id]) for question in dev.questions]
