@@ -42,7 +42,7 @@ def kv_bytes(
 
 
 def critical_path(steps: Iterable[Sequence[float]]) -> float:
-    """Seconds of sequential steps whose parts run in parallel: the sum of the slowest parts. Device seconds are the plain sum."""
+    """Seconds of sequential steps whose parts run in parallel: the sum of the slowest. Device seconds are the plain sum."""
     return sum(max(step, default=0.0) for step in steps)
 
 

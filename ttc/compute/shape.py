@@ -62,7 +62,7 @@ class VisionShape:
 class ModelShape:
     """A decoder with grouped queries and gated MLPs, dense or a mixture of experts, with or without eyes.
 
-    2 FLOPs per weight and token (Kaplan et al. 2020, arXiv:2001.08361), the output head only where logits are read, and attention
+    2 FLOPs per weight and token (Kaplan et al. 2020, arXiv:2001.08361), the output head where logits are read, and attention
     by the pairs attended.
     """
 
@@ -108,7 +108,7 @@ class ModelShape:
         """`new` tokens in one pass after `cached` ones.
 
         Args:
-            heads: positions with logits: 1 in generation, `new` in a plain forward, those a scorer reads, 0 for a head of its own.
+            heads: positions with logits: 1 in generation, `new` in a plain forward, those a scorer reads, 0 for its own head.
             full_square: count masked pairs too, as a profiler does.
         """
         if full_square:
