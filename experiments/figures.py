@@ -17,11 +17,11 @@ AXES = {
     "total_tokens": "tokens per question, prompt included",
     "flops": "FLOPs per question",
 }
-COLORS = ("#0072b2", "#d55e00", "#008a66", "#b0488b", "#9a6b00", "#3a9ad9", "#6b4c9a")
+COLORS = ("#0072b2", "#c75700", "#007f5e", "#b0488b", "#9a6b00", "#1d3f8f", "#6b4c9a")
 """Told apart with any colour vision; each has its own dash and marker besides."""
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "v", "P")
-_ORACLE = {"color": "#767d87", "linestyle": "--", "marker": "D"}
+_ORACLE = {"color": "#6a717b", "linestyle": "--", "marker": "D"}
 _STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,

@@ -78,11 +78,10 @@
 
   function tally(draw) {
     const most = Math.max(...draw.tally.map((row) => row.count), 1);
-    return element("div", { class: "tally", role: "list" }, ...draw.tally.flatMap((row) => {
-      const bar = element("div", { class: row.credit > 0.5 ? "good" : "", "aria-hidden": "true" });
+    return element("ul", { class: "tally" }, ...draw.tally.map((row) => {
+      const right = row.credit > 0.5, bar = element("div", { class: right ? "good" : "", "aria-hidden": "true" });
       bar.style.width = `${(100 * row.count) / most}%`;
-      const label = row.credit > 0.5 ? `${row.answer} ✓` : row.answer;
-      return [element("span", { role: "listitem", title: row.answer, class: row.credit > 0.5 ? "good-text" : "" }, label), bar, element("span", {}, String(row.count))];
+      return element("li", {}, element("span", { title: row.answer, class: right ? "good-text" : "" }, right ? `${row.answer} ✓` : row.answer), bar, element("span", {}, String(row.count)));
     }));
   }
 
