@@ -167,7 +167,8 @@ class Curves:
 def values_of(question: Question, field: str) -> tuple[str, ...]:
     """The values of a field, none or several; a question with several counts once under each."""
     value = question.fields.get(field, ())
-    return (value,) if isinstance(value, str) else tuple(dict.fromkeys(value))
+    values = (value,) if isinstance(value, str) else value
+    return tuple(one for one in dict.fromkeys(values) if one)
 
 
 def level_order(value: str) -> tuple[int, str]:

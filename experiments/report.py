@@ -120,7 +120,9 @@ class GapLine:
 def gap_lines(found: Curves) -> list[GapLine]:
     """One line per method with several budgets; oracles are no methods."""
     golds = {entrant.name for entrant in found.entrants if entrant.uses_gold}
-    levels = {group.value: group for group in found.groups if group.field and group.value in ("Easy", "Hard")}
+    levels = {
+        group.value: group for group in reversed(found.groups) if group.field
+    }  # the first field with levels wins, as in gaps
     lines = []
     for gap in found.gaps:
         if (change := gap.change) is None or gap.strategy in golds:

@@ -49,7 +49,7 @@ def test_a_question_without_outcome_has_credit_0_and_no_say_in_the_mean_cost():
 
 
 def test_a_question_with_several_values_counts_once_under_each():
-    questions = [question(0, img_type=("table", "chart")), question(1, img_type="chart"), question(2, img_type=())]
+    questions = [question(0, img_type=("table", "chart")), question(1, img_type="chart"), question(2, img_type=("", ""))]
     outcomes = {"vote": {"q0": [(1, outcome(1.0))], "q1": [(1, outcome(0.0))], "q2": [(1, outcome(0.5))]}}
     groups = curves(questions, outcomes, by=("img_type",)).by("img_type")
     assert [(g.value, g.questions, g.points("vote")[0].accuracy) for g in groups] == [("chart", 2, 0.5), ("table", 1, 1.0)]
