@@ -56,8 +56,8 @@ def test_sixteen_then_sixty_four_draws_only_the_forty_eight_that_are_new(tmp_pat
 
 def test_another_run_seed_is_a_replicate_of_its_own(tmp_path):
     bank = Bank(tmp_path)
-    first, _ = drawn(bank, Scripted(replies=REPLIES), 16)
-    second, executed = drawn(bank, Scripted(replies=REPLIES), 16, run_seed=1)
+    first, _ = drawn(bank, Scripted(replies=REPLIES, pick="seeded"), 16)
+    second, executed = drawn(bank, Scripted(replies=REPLIES, pick="seeded"), 16, run_seed=1)
     assert executed == 3 * 16
     assert [s.text for s in first[0]] != [s.text for s in second[0]]
 

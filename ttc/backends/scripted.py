@@ -130,7 +130,7 @@ class ScriptedEngine:
 
 def token_id(token: str) -> int:
     """Id of a word with its blanks; stable over runs and machines."""
-    return zlib.crc32(token.encode())
+    return zlib.crc32(token.encode()) >> 1  # ids are 32-bit and signed in the bank
 
 
 def _prompt_words(request: Request) -> int:
