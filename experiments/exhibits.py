@@ -129,9 +129,10 @@ def _row(question: Question, draws: Mapping[str, Graded], credits: list[float | 
 
 
 def _detail(question: Question, gold: Gold | None, draws: Mapping[str, Graded], limit: int) -> dict[str, Any]:
-    values = (" / ".join(values_of(question, field)) for field in question.fields)
+    values = {field: " / ".join(values_of(question, field)) for field in question.fields}
+    named = [f"{field} {value}" if value.isdigit() else value for field, value in values.items() if value]
     return {
-        "facts": list(dict.fromkeys([question.question_type, *filter(None, values)])),
+        "facts": list(dict.fromkeys([question.question_type, *named])),
         "text": question.text,
         "options": question.options,
         "gold": gold.answers if gold else (),

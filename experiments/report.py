@@ -120,9 +120,8 @@ class GapLine:
 def gap_lines(found: Curves) -> list[GapLine]:
     """One line per method with several budgets; oracles are no methods."""
     golds = {entrant.name for entrant in found.entrants if entrant.uses_gold}
-    levels = {
-        group.value: group for group in reversed(found.groups) if group.field
-    }  # the first field with levels wins, as in gaps
+    # In reverse, so that the first field with these levels stays: the gaps are its own.
+    levels = {group.value: group for group in reversed(found.groups) if group.field}
     lines = []
     for gap in found.gaps:
         if (change := gap.change) is None or gap.strategy in golds:
