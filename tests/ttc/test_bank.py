@@ -385,8 +385,7 @@ def test_a_flipped_byte_is_damage_and_not_another_reply(bank):
     fill(bank, range(4))
     (part,) = parts(bank)
     content = bytearray(part.read_bytes())
-    column = pq.ParquetFile(part).metadata.row_group(0).column(SAMPLES.schema.get_field_index("text"))
-    content[column.dictionary_page_offset + column.total_compressed_size - 5] ^= 1
+    content[content.index(b"reply")] ^= 1
     part.write_bytes(content)
     with pytest.raises(DamagedPart, match="is damaged"):
         bank.samples([KEY])
@@ -485,6 +484,13 @@ def test_sql_shows_each_row_once_and_empty_tables_too(bank):
     with bank.sql() as connection:
         assert connection.execute('SELECT count(*), max("index") FROM samples').fetchone() == (5, 4)
         assert connection.execute("SELECT count(*) FROM scores").fetchone() == (0,)
+
+
+def test_a_folder_named_like_a_pattern_is_only_itself(tmp_path):
+    for name in ("n=[1]*?'", "n=1"):
+        fill(Bank(tmp_path / name), range(3))
+    with Bank(tmp_path / "n=[1]*?'").sql() as connection:
+        assert connection.execute("SELECT count(*) FROM samples").fetchone() == (3,)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])

@@ -128,7 +128,8 @@ def read_part(path: Path, table: Table, columns: Sequence[str] = (), keys: Seque
         names = [name for name in part.schema_arrow.names if not columns or name in columns]
         try:
             groups = range(part.num_row_groups) if keys is None else _groups_with(part, keys)
-            rows = part.read_row_groups(list(groups), columns=names)
+            # On a small part starting threads takes longer than reading.
+            rows = part.read_row_groups(list(groups), columns=names, use_threads=part.metadata.num_rows > ROW_GROUP)
         except _UNREADABLE as error:
             raise damaged(path, error) from error
     return rows if keys is None else rows.filter(pc.field("key").isin(keys))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def _connect(parts: Mapping[Table, Sequence[Path]]) -> "DuckDBPyConnection":
 
     connection = duckdb.connect()
     for table, paths in parts.items():
-        source = f"read_parquet([{', '.join(map(_quoted, paths))}], union_by_name = true)"
+        source = f"read_parquet([{', '.join(map(_pattern, paths))}], union_by_name = true)"
         if not paths:
             source = f"no_{table.name}"
             connection.register(source, table.schema.empty_table())
@@ -152,6 +153,11 @@ def _reason(parts: Mapping[Table, Sequence[Path]], error: Exception) -> UserErro
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def _pattern(path: Path) -> str:
+    """The path as a pattern that matches nothing else: DuckDB expands wildcards in the names of its input."""
+    return _quoted(Path(re.sub(r"[*?\[]", r"[\g<0>]", str(path))))
 
 
 def _model(description: str) -> str:
