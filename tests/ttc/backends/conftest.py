@@ -1,20 +1,24 @@
-"""Tiny models with random weights, made from their configs: a text model and a vision-language model that takes several images."""
+"""Tiny models with random weights, made from their configs, and requests to ask them."""
 
-from collections.abc import Callable, Iterable, Iterator
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from ttc.records import Media, Message, Part, Picture, Prompt, Request, Sample, Sampling, Text
+from ttc.protocols import Backend, Inbox
+from ttc.records import Clip, FrameRule, Media, Message, Picture, Prompt, Request, Sample, Sampling, Text
 
-WORDS = "the a of is answer step carry add and so then digit bar chart what sum result equals plus minus : . , ?".split()
+WORDS = "the a of is answer step carry add and so then digit bar chart what sum result equals plus minus : . , ?"
 SPECIAL = ["<unk>", "<pad>", "<s>", "<end>", "<user>", "<assistant>"]
 IMAGE_SPECIAL = ["<image>", "<fake_token_around_image>", "<global-img>", "<end_of_utterance>"]
 
-TEMPLATE = """{{ bos_token }}{% for message in messages %}<{{ message.role }}>{% if message.content is string -%}
-{{ ' ' + message.content }}{% else %}{% for part in message.content %}{{ '<image>' if part.type == 'image' else ' ' + part.text -}}
-{% endfor %}{% endif %}{% if message.role == 'assistant' %} <end>{% endif %}{% endfor -%}
-{% if add_generation_prompt %}<assistant>{% endif %}"""
+TEMPLATE = """{{ bos_token }}{% for message in messages %}<{{ message.role }}>
+{%- if message.content is string %}{{ ' ' + message.content }}
+{%- else %}{% for part in message.content %}{{ '<image>' if part.type == 'image' else ' ' + part.text }}{% endfor %}
+{%- endif %}{{ ' <end>' if message.role == 'assistant' }}{% endfor %}{{ '<assistant>' if add_generation_prompt }}"""
 
 
 def save_tokenizer(folder: Path, *, special: Iterable[str] = SPECIAL, adds_bos: bool = False):
@@ -22,7 +26,7 @@ def save_tokenizer(folder: Path, *, special: Iterable[str] = SPECIAL, adds_bos: 
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    words = [*special, *WORDS, *map(str, range(100)), *"ABCDEFGH", "\\n"]
+    words = [*special, *WORDS.split(), *map(str, range(100)), *"ABCDEFGH", "\\n"]
     inner = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     if adds_bos:
@@ -111,3 +115,83 @@ def save_vision_model(folder: Path) -> Path:
         torch.manual_seed(0)
         Idefics3ForConditionalGeneration(config).save_pretrained(folder)
     return folder
+
+
+class _ListInbox:
+    def __init__(self, requests: Iterable[Request]) -> None:
+        self._requests = list(requests)
+
+    def take(self, *, wait: bool) -> Request | None:
+        return self._requests.pop(0) if self._requests else None
+
+
+@pytest.fixture(scope="session")
+def text_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_text_model(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture(scope="session")
+def vision_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_vision_model(tmp_path_factory.mktemp("vision"))
+
+
+@pytest.fixture(scope="session")
+def tokenizer_into() -> Callable[..., object]:
+    """Saves the word-level tokenizer with its chat template into a folder."""
+    return save_tokenizer
+
+
+def _media(color: str) -> tuple[Media, Image.Image]:
+    image = Image.new("RGB", (32, 32), color)
+    image.paste("white", (4, 8, 20, 14))
+    encoded = io.BytesIO()
+    image.save(encoded, "PNG")
+    return Media("image", 1, hashlib.sha256(encoded.getvalue()).hexdigest(), encoded.getvalue()), image
+
+
+@pytest.fixture(scope="session")
+def ask() -> Callable[..., Request]:
+    """Makes a request: `colors` become pictures before the text, `clip` colours the frames of one video."""
+
+    def request(
+        text: str,
+        n: int = 1,
+        *,
+        first: int = 0,
+        colors: Sequence[str] = (),
+        clip: Sequence[str] = (),
+        prefix: Sequence[int] = (),
+        sampling: Sampling | None = None,
+    ) -> Request:
+        shown = [_media(color) for color in colors]
+        parts = [Picture(media) for media, _ in shown]
+        images = [(image,) for _, image in shown]
+        if clip:
+            parts.append(Clip(Media("video", 1, "", path=Path("clip.mp4")), FrameRule(frames=len(clip))))
+            images.append(tuple(_media(color)[1] for color in clip))
+        prompt = Prompt((Message("user", (*parts, Text(text))),))
+        key = hashlib.sha256(repr((text, colors, clip)).encode()).hexdigest()
+        seed = int(key[:15], 16) + first
+        sampling = sampling or Sampling(max_tokens=24, logprobs=True)
+        return Request(key, text, prompt, tuple(images), sampling, first, n, seed, tuple(prefix))
+
+    return request
+
+
+@pytest.fixture(scope="session")
+def inbox() -> Callable[..., Inbox]:
+    """An inbox that hands out the given requests, then is over."""
+    return lambda *requests: _ListInbox(requests)
+
+
+@pytest.fixture(scope="session")
+def draw() -> Callable[..., list[Sample]]:
+    """Opens a backend, serves requests, and returns the samples in order of question and index."""
+
+    def samples(backend: Backend, *requests: Request) -> list[Sample]:
+        engine = backend.open()
+        drawn = list(engine.serve(_ListInbox(requests)))
+        engine.close()
+        return sorted(drawn, key=lambda sample: (sample.question_id, sample.index))
+
+    return samples
