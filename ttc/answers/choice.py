@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from ttc.answers import statements
 from ttc.answers.markup import plain
 from ttc.answers.options import AMBIGUOUS, Options, prepare, spoken
-from ttc.answers.reading import Reading, read_value
+from ttc.answers.reading import Reading, echoes_list, read_value
 from ttc.answers.silence import silence
 from ttc.answers.structured import answer_field
 from ttc.records import LETTERS, Answer
@@ -28,13 +28,29 @@ _UNSURE = re.compile(r"\b(?:if|whether|not|never|n't|wrong|incorrect|another|oth
 _WINDOW = 300
 """Characters at the end of a reply in which its last statement is looked for first."""
 _LINE_LABEL = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])", re.MULTILINE | re.IGNORECASE)
-_INLINE_LABEL = re.compile(r"(?<![A-Za-z0-9])\(?([A-Z])[.):]\s")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
 _REJECTED = re.compile(
     r"(?:\bnot\b|n't\b|\bnever\b|\brather than\b|\binstead of\b|\bexcept\b|\bneither\b|\bnor\b|\bexclud\w+|\beliminat\w+|\brul\w+ out|\bwithout\b"
-    r"|\bunlike\b|\bno\b|\bthan\b|不是|而非)\s*(?:\w+\s+){0,3}[\"'(]*$",
+    r"|\bunlike\b|\bno\b|\bthan\b|不是|而非)\s*(?:(?!but\b)\w+\s+){0,3}[\"'(]*$",
     re.IGNORECASE,
 )
+
+_REJECTED_AFTER = re.compile(
+    r"[)\]\"'”]*\s*(?:is|was|are|were|seems|would be|can|could|does|do|has|must)?\s*(?:also |clearly |definitely )?"
+    r"(?:not\b|n't\b|never|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|impossible|cannot)|[)\]\"'”]*\s*(?:is|was|does|would|can|could)n't",
+    re.IGNORECASE,
+)
+_LEADING_WORDS = re.compile(
+    r"(?:(?:the|it's|it is|its|probably|maybe|definitely|likely|certainly|perhaps|surely|i think|i guess|i believe|i'd say|option|choice|letter|answer|number)[\s,:]+)+",
+    re.IGNORECASE,
+)
+_TRAILING_WORDS = re.compile(
+    r"[,\s]+(?:i think|i guess|i believe|i'd say|i would say|probably|definitely|for sure|it is|is my (?:answer|choice|guess)|please|final answer)[\s.!]*$", re.IGNORECASE
+)
+_CONTINUED = re.compile(
+    r"[(\[\"'“⟦]*[A-Z][)\]\"'”⟧]*(?:\s*[,(–—]|\s+(?:rather than|instead of|not|because|since|as|due to|but not|and not|over)\b)"
+)
+_LINKED_END = re.compile(r"(?:\b(?:is|are|was|equals?|be|gives|yields|about|approximately|of|to)\s+|[=≈:]\s*)([^=≈:]{1,50}?)\s*[.!]?\s*$")
 
 
 def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
@@ -138,7 +154,7 @@ def _weak(options: Options, shown: str) -> Iterator[tuple[Reading, str]]:
 def _bare(options: Options, line: str) -> Reading | None:
     """A line that is nothing but a letter, or a letter and its option's text."""
     stripped = line.strip(" \t-•·:")
-    stripped = re.sub(r"^(?:option|choice|letter|answer)\s+", "", stripped, flags=re.IGNORECASE)
+    stripped = _TRAILING_WORDS.sub("", _LEADING_WORDS.sub("", stripped, count=1))
     core = stripped.strip(" .,:;!?()[]{}<>⟦⟧\"'")
     if len(core) == 1:
         return Reading(core.upper(), "letter") if core.upper() in options.letters else None
@@ -157,23 +173,21 @@ def _labelled(options: Options, line: str) -> Reading | None:
     if by_text and by_text != AMBIGUOUS:
         return Reading(by_text, "text")
     rest = line[found.end() :]
+    if _REJECTED_AFTER.match(rest):
+        return None
     own = options.spoken[letter]
     said = spoken(rest)
     if options.letter_of(rest) or (own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))):
         # a letter with a text of another option is the letter, but `A photosynthesis` is a text with its article
         return Reading(letter, "letter") if found[1] or options.letter_of(rest) in (letter, None) else None
-    if found[2] or _is_list(options, line, letter):
+    if found[2] or echoes_list(options, letter, rest):
         return None
+    if ")" in found[0] or "]" in found[0]:
+        return Reading(letter, "letter")
     formula = not rest[0].isalpha() or not rest[0].isascii()
     if options.is_image(letter) or formula or _overlap(own, said) >= 0.5 or statements.EXPLAINS.match(rest):
         return Reading(letter, "letter")
     return None
-
-
-def _is_list(options: Options, line: str, letter: str) -> bool:
-    """Whether the line goes on to label the next option: an echo of the option list."""
-    following = chr(ord(letter) + 1)
-    return any(found[1] == following for found in _INLINE_LABEL.finditer(line, 1)) and following in options.letters
 
 
 def _overlap(own: str, said: str) -> float:
@@ -208,7 +222,9 @@ def _first_line(options: Options, shown: str) -> Reading | None:
     if not reading:
         sentence = _SENTENCES.split(line, maxsplit=1)[0]
         letter = options.letter_of(sentence)
-        return Reading(letter, "text") if letter else None
+        if letter or not _CONTINUED.match(line):
+            return Reading(letter, "text") if letter else None
+        return read_value(options, line)
     labels = [letter for letter, _ in _run(options, rest)]
     listed = bool(labels) and reading.letter is not None and labels[0] == chr(ord(reading.letter) + 1)
     return None if listed else reading
@@ -233,10 +249,15 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
     sentences = [part for part in _SENTENCES.split(shown) if part and part.strip(" .*-⟦⟧")]
     if not sentences:
         return None
-    letters = named(options, sentences[-1])
-    if len(letters) == 1 and not statements.hedged(sentences[-1]):
-        return Reading(letters.pop(), "text")
-    return None
+    last = sentences[-1].strip()
+    label = _LINE_LABEL.match(last)
+    labels = [letter for letter, _ in _run(options, shown)]
+    if label and len(labels) > 1 and labels[-1] == label[1].upper():
+        return None
+    letters = named(options, last)
+    if not letters and (linked := _LINKED_END.search(last)) and (letter := options.letter_of(linked[1])) and not _REJECTED.search(linked[1]):
+        letters = {letter}
+    return Reading(letters.pop(), "text") if len(letters) == 1 and not statements.hedged(last) else None
 
 
 def named(options: Options, sentence: str) -> set[str]:
@@ -244,13 +265,13 @@ def named(options: Options, sentence: str) -> set[str]:
     letters = {
         found[1].upper()
         for found in statements.OPTION_MENTION.finditer(sentence)
-        if found[1].upper() in options.letters and not _REJECTED.search(sentence[max(0, found.start() - 60) : found.start()])
+        if found[1].upper() in options.letters and not _rejected(sentence, found)
     }
     said = spoken(sentence)
     for pattern, letter in options.mentions:
         kept, position = [], 0
         for found in pattern.finditer(said):
-            if not _REJECTED.search(said[max(0, found.start() - 60) : found.start()]):
+            if not _rejected(said, found):
                 letters.add(letter)
             kept.append(said[position : found.start()])
             position = found.end()
@@ -258,3 +279,7 @@ def named(options: Options, sentence: str) -> set[str]:
         said = " ¦ ".join([*kept, said[position:]])
     return letters
 
+
+def _rejected(sentence: str, mention: re.Match[str]) -> bool:
+    before = sentence[max(0, mention.start() - 60) : mention.start()]
+    return bool(_REJECTED.search(before) or _REJECTED_AFTER.match(sentence, mention.end()))

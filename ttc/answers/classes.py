@@ -4,13 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
-
-from scipy.cluster.hierarchy import DisjointSet
+from typing import TYPE_CHECKING
 
 from ttc.answers import mathematics
 from ttc.answers.number import Quantity, parse_quantity
 from ttc.answers.text import text_forms
 from ttc.records import Answer, Question
+
+if TYPE_CHECKING:
+    from scipy.cluster.hierarchy import DisjointSet
 
 _MOST_FORMULAS = 16
 """Distinct formulas per question that are compared with each other; the rest are compared by their text only."""
@@ -31,8 +33,10 @@ def classes(question: Question, answers: Sequence[Answer]) -> tuple[int | None, 
     return tuple(None if key is None else numbers.setdefault(key, len(numbers)) for key in keys)
 
 
-def _joined(values: Iterable[str], together: Iterable[Sequence[str]]) -> DisjointSet:
+def _joined(values: Iterable[str], together: Iterable[Sequence[str]]) -> "DisjointSet":
     """The union-find of all values; those that stand in one reply are joined."""
+    from scipy.cluster.hierarchy import DisjointSet
+
     ordered = sorted(values)
     sets = DisjointSet(ordered)
     for several in together:
@@ -45,14 +49,14 @@ def _joined(values: Iterable[str], together: Iterable[Sequence[str]]) -> Disjoin
     return sets
 
 
-def _join_texts(sets: DisjointSet, texts: Iterable[str]) -> None:
+def _join_texts(sets: "DisjointSet", texts: Iterable[str]) -> None:
     first: dict[str, str] = {}
     for text in texts:
         for form in sorted(text_forms(text)):
             sets.merge(first.setdefault(form, text), text)
 
 
-def _join_quantities(sets: DisjointSet, quantities: dict[str, Quantity]) -> None:
+def _join_quantities(sets: "DisjointSet", quantities: dict[str, Quantity]) -> None:
     """Join equal quantities, then those where one is the other rounded as written.
 
     A number without a unit joins the one quantity that has it with a unit; it joins none where units differ, because that would
@@ -87,7 +91,7 @@ def _rounded_alike(left: Quantity, right: Quantity) -> bool:
     return abs(coarse.value - fine.value) <= coarse.step * scale / 2
 
 
-def _join_formulas(sets: DisjointSet, values: Sequence[str], quantities: dict[str, Quantity]) -> None:
+def _join_formulas(sets: "DisjointSet", values: Sequence[str], quantities: dict[str, Quantity]) -> None:
     """Compare what looks like a formula by math-verify, one representative of each class with each other's."""
     formulas: dict[str, str] = {}
     for value in values:

@@ -55,6 +55,7 @@ _APPROXIMATE = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|appr
 _CURRENCY = re.compile(r"^([-−]?)\s*[$€£¥]\s*([-−]?\d.*)$")
 _SCALED = re.compile(r"\b(?:thousand|million|billion|trillion)s?\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
+_OPENING = re.compile(r"""(?:[\s:*"'⟦•]|-(?=\s))*""")
 _BLANK = re.compile(r"\**_{2,}\**|\[\s*blank\s*\]|\.{4,}")
 _LONGEST_BARE = 12
 """Words of a reply, or of its last line, that may be a bare value."""
@@ -127,7 +128,7 @@ def _last_statement(shown: str) -> _Found | None:
 
 def _value(line: str) -> tuple[str, int]:
     """The value at the start of a line, without what explains it; and where it ends in the line."""
-    start = len(line) - len(line.lstrip(" \t:-*\"'⟦"))
+    start = _OPENING.match(line).end()  # pyright: ignore[reportOptionalMemberAccess]
     stripped = line[start:]
     if _BUT.match(stripped):
         begin = _BUT.match(stripped).end()  # pyright: ignore[reportOptionalMemberAccess]

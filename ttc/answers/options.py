@@ -148,10 +148,14 @@ def _unique(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
 
 def _mention(text: str) -> re.Pattern[str]:
     """The text as whole words: no digit, sign or decimal point may touch a number at either end."""
-    body = re.escape(text).replace(r"\ ", r"\s*" if text[:1].isdigit() or text[:1] in "$-+" else r"\s+")
+    numeric = text[:1].isdigit() or text[:1] in "$-+."
+    body = re.escape(text).replace(r"\ ", r"\s*" if numeric else r"\s+")
+    if numeric:
+        # the blank between a number and its unit is a matter of taste
+        body = re.sub(r"(?<=\d)(?=\\?[^\W\d_]|%)(?!\\s)", r"\\s*", body)
     first, last = text[0], text[-1]
     before = r"(?<![\w.])" if not (first.isdigit() or first in ".$") else r"(?<![\w.,/^-])(?<![-+]\s)(?<![\w)]\s[-])"
     if first in "-+":
         before = r"(?<![\w.,)])"
-    after = r"(?![\w%])(?![.,/^]\d)" if last.isdigit() else r"(?!\w)"
+    after = r"(?![\w%])(?![.,/^]\d)(?!\s*[-+*/×=^]\s*[\d(])" if last.isdigit() else r"(?!\w)"
     return re.compile(before + body + after)

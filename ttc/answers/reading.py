@@ -13,7 +13,7 @@ _FILLER = re.compile(
     r"opci[oó]n|r[ée]ponse|antwort|la|le|el|die|der|l'option|l'opzione|opzione|option[en]*|вариант|选项|選項|正确答案|答案)(?=[\W_]|(?<=[^\x00-\x7f])))[ \t:,\-–\"'(\[{⟦]*",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"([A-Za-z])(?![A-Za-z0-9_'’]|\.[A-Za-z0-9]|-[A-Za-z0-9]|[=+^/]\s*[\d(]|\s*=)")
+_LETTER = re.compile(r"([A-Za-z])(?![A-Za-z0-9_]|['’][A-Za-z]|\.[A-Za-z0-9]|-[A-Za-z0-9]|[=+^/]\s*[\d(]|\s*=)")
 _CLOSERS = re.compile(r"[)\]}>⟧\"'”’*$_\s]*")
 _NEXT_LETTER = re.compile(
     r"[)\]}>⟧\"'”’*]*\s*(?:(?:,|;|/|&|\+|\||-)?\s*(?:\(?\s*(?:and/or|and|or|und|oder|et|ou|y|o|e|plus|as well as|und|versus|vs\.?|but also|和|或者|或|与|及|と|또는))?\s*)"
@@ -60,12 +60,11 @@ def read_value(options: Options, text: str, start: int = 0) -> Reading | None:
     line = text[start : stop if stop >= 0 else len(text)]
     value = line.lstrip(_OPENERS)
     offset = start + len(line) - len(value)
-    by_text = _by_text(options, value)
+    whole = line.lstrip(" \t:*\"'⟦")
+    # a minus or bracket belongs to an option's text before it is a mark in front of one
+    by_text = (whole[:1] in "-([{" and _by_text(options, whole)) or _by_text(options, value)
     if by_text:
         return Reading(by_text, "text" if by_text != AMBIGUOUS else "several", start + len(line))
-    negative = line.lstrip(" \t:*")
-    if options.letter_of(negative) not in (None, AMBIGUOUS):
-        return Reading(options.letter_of(negative), "text", start + len(line))
     while filler := _FILLER.match(value):
         value, offset = value[filler.end() :], offset + filler.end()
         by_text = _by_text(options, value)
@@ -122,7 +121,7 @@ def _by_letter(options: Options, value: str, offset: int) -> Reading | None:
     end = offset + found.end()
     if _several(options, letter, rest):
         return Reading(AMBIGUOUS, "several", end)
-    if not _stands(options, found[1], rest):
+    if not _stands(options, found[1], rest) or echoes_list(options, letter, rest):
         return None
     return Reading(letter, "letter", end)
 
@@ -137,12 +136,21 @@ def _several(options: Options, letter: str, rest: str) -> bool:
     joint = rest[: found.start(1)]
     if not _JOINED.search(joint.lstrip(")]}>⟧\"'”’*")) and found[2].strip():
         return False
-    if re.match(r"[)\]]?[.:)]\s", joint) or re.match(r"\.\s", joint):
+    if re.fullmatch(r"[)\]]?[.:)]\s+[(\[]?", joint):
         return False
     own = options.spoken[letter]
     if own and len(own) > 1 and spoken(rest.lstrip(" .:)-")).startswith(own):
         return False
     return not _PREDICATE.match(found[2])
+
+
+def echoes_list(options: Options, letter: str, rest: str) -> bool:
+    """Whether what follows a label goes on to label the next option with its own text: an echo of the option list."""
+    following = chr(ord(letter) + 1)
+    if following not in options.letters:
+        return False
+    label = re.search(rf"(?<![A-Za-z0-9])\(?{following}[.):]\s*", rest)
+    return bool(label and spoken(rest[label.end() :]).startswith(options.spoken[following]))
 
 
 def _stands(options: Options, letter: str, rest: str) -> bool:

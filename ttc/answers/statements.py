@@ -14,12 +14,12 @@ _COPULA = (
 )
 _ABOUT = r"(?:\s+(?:to|for|of|from|among|amongst|in|that|which|here|we|i|according|based|given|provided|among|supported)\b[^.:;\n⟦]{0,80}?)?"
 LABEL = re.compile(
-    rf"(?<![a-z])(?:answers?|options?|choices?|selections?|picks?|responses?|solution|letter|conclusion|prediction|guess|alternative|one"
+    rf"(?<![a-z])(?:answers?|option|choice|selection|pick|response|solution|letter|conclusion|prediction|guess|alternative|one"
     rf"|candidate|match)\b(?:\s*\([^()\n]{{0,30}}\))?{_ABOUT}{_COPULA}\s*",
 )
 _HEADING = re.compile(
     r"(?<![a-z])(?:(?:final |correct |right |best |my )?(?:answer|choice)|ans|final|verdict|conclusion|result|correct(?:ion|ed)?|updated?|edit|revised|"
-    r"solution|output|key|pick|a)(?:\s*[:=]|\s*->|\s*→|\.(?=\s*[a-z]\b)|\)(?=\s*[a-z]\b)|(?<=answer)\s*\n|(?<=choice)\s*\n|(?<=answer)(?=\s*[(⟦\"']|\s+[a-z]\b)"
+    r"solution|output|key|pick)(?:\s*[:=]|\s*->|\s*→|\.(?=\s*[(\[]?[a-z]\b)|\)(?=\s*[a-z]\b)|(?<=answer)\s*\n|(?<=choice)\s*\n|(?<=answer)(?=\s*[(⟦\"']|\s+[a-z]\b)"
     r"|(?<=correct)\s+is\b|(?<=right)\s+is\b)\s*",
 )
 _CHOOSE = re.compile(
@@ -29,16 +29,16 @@ _CHOOSE = re.compile(
 )
 _INFER = re.compile(
     r"(?<![a-z])(?:so|thus|therefore|hence|consequently|accordingly|ergo|actually|instead|rather|no|wait|correction|finally|overall|in conclusion|"
-    r"in summary|to conclude|in short|leaving|leaves|which leaves|leaving us with|leaves us with|make that|i mean|i meant|should be|must be|has to be|namely|i\.e\.)[,:]?\s+"
+    r"in summary|to conclude|in short|leaving|leaves|which leaves|leaving us with|leaves us with|make that|i mean|i meant|should be|must be|has to be|namely|i\.e\.|scratch that|make it|change (?:it|that) to|second thought)[,:]?\s+"
     r"(?:(?:it|this|that|which)\s*(?:is|'s|must be|has to be|should be)\s+)?(?:only\s+)?",
 )
 _POINTS = re.compile(
-    r"(?<![a-z])(?:(?:it|this|that|which|these|they|value|result|description|everything|evidence|all)\s*(?:clearly |therefore |thus |most |best |closely |only |exactly )*)?"
-    r"(?<![a-z])(?:(?<=\s)is|are|'s|would be|will be|must be|has to be|should be|would be|correspond(?:s|ing)? (?:to|with)|match(?:es)?|lead(?:s)? (?:us )?to|point(?:s)? (?:us )?to|leaves?(?: us with)?"
-    r"|indicates?|suggests?|supports?|agrees? with|aligns? with|fits?|makes?)\s+(?:most |best |closely |only |exactly |clearly )*(?:with )?[:,]?\s*",
+    r"(?<![a-z])(?:(?:it|that|this|which|what)'s|is|are|would be|will be|must be|has to be|should be|correspond(?:s|ing)? (?:to|with)|match(?:es)?|lead(?:s)? (?:us )?to"
+    r"|point(?:s)? (?:us )?to|leaves?(?: us with)?|indicates?|suggests?|supports?|agrees? with|aligns? (?:most )?(?:closely )?with|fits?|makes?)[:,]?\s+"
+    r"(?:(?:most|best|closely|only|exactly|clearly|probably|likely|definitely)\s+)*(?:with )?[:,]?\s*",
 )
 _FOREIGN = re.compile(
-    r"(?:正确答案|正確答案|最终答案|最終答案|参考答案|答案|正确选项|正確選項|正确的选项|正确的|正確的|结论|应选|應選|故选|故選|应该选|因此选|所以选|选择|選擇|我选|选|選)(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
+    r"(?:正确答案|正確答案|最终答案|最終答案|参考答案|答案|正确选项|正確選項|正确的选项|正确的|正確的|结论|而是|应选择?|應選擇?|故选择?|故選擇?|应该选择?|因此选择?|所以选择?|选择|選擇|我选|选|選)(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
     r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
     r"|(?<![a-z])(?:respuesta|opci[oó]n|alternativa|r[ée]ponse|antwort|l[öo]sung|resposta|risposta|opzione|antwoord|svar(?:et)?|odpowied[źz]|cevap|jawaban|"
     r"ответ|вариант|đáp án|الإجابة|الجواب|उत्तर)(?:\s+(?:correcta|correcte|finale?|correta|corretta|richtige|juste|final|benar|đúng|ответа|الصحيحة|है))*\s*"
@@ -54,10 +54,11 @@ _VERDICT = re.compile(
     r"(?P<intro>(?<![A-Za-z])(?:options?|choices?|answers?|letter|alternative)\s+)?(?<![A-Za-z0-9'’.\-])[(\[\"'“⟦]*(?P<letter>[A-Za-z])[)\]\"'”⟧]*(?![A-Za-z0-9'’])"
     r"(?P<own>[.:)]?\s*(?:[(\"“,–—-][^\n()\"”]{0,80}[)\"”,–—-])?)\s*"
     r"(?:is|must be|would be|should be|has to be|seems(?: to be)?|appears(?: to be)?|looks|remains|[:–—-])\s+(?:\w+ly\s+|also |still |thus |therefore |the |our |my |indeed |most |only |best |single |"
-    r"logically |one |that is |which is |in fact )*(?P<verdict>correct|right|answer|best|accurate|closest|appropriate|choice|option|suitable|valid|most)\b(?!\s+(?:if|only if|when|unless|in that|about|to say))",
+    r"logically |one |that is |which is |in fact )*(?P<verdict>correct|right|answer|best|better|closest|accurate|appropriate|choice|option|suitable|valid|most|what (?:[Ii]|we)|more (?:accurate|likely|appropriate|suitable|plausible|correct|precise|consistent))\b(?!\s+(?:if|only if|when|unless|in that|about|to say))",
 )
 _FITS = re.compile(
-    r"(?P<intro>(?<![A-Za-z])(?:only\s+)?(?:options?|choices?|answer)\s+|(?<![A-Za-z])only\s+|[(⟦])(?P<letter>[A-Z])[)⟧]?(?![A-Za-z0-9'’])\s*(?:\([^()\n]{0,80}\)\s*)?(?:therefore |best |clearly |correctly |most \w+ |also |accurately |alone )*"
+    r"(?P<intro>(?<![A-Za-z])(?i:(?:only\s+)?(?:option|choice|answer)|only)\s+)?(?<![A-Za-z0-9'’.\-])[(\[\"'“⟦]*(?P<letter>[A-Z])[)\]\"'”⟧]*(?![A-Za-z0-9'’])\s*(?:\([^()\n]{0,80}\)\s*)?"
+    r"(?:therefore |best |clearly |correctly |most \w+ |also |accurately |alone )*"
     r"(?:fits|matches|satisfies|works|agrees|holds|applies|remains|is left|is the only|wins|answers|aligns|completes|describes|corresponds|meets|makes sense|stands)\b"
 )
 OPTION_MENTION = re.compile(r"(?<![A-Za-z])(?i:options?|choices?|answer)\s+[(\[\"'“⟦]*([A-Z])(?![A-Za-z0-9'’])")
@@ -65,7 +66,7 @@ _LEADS = re.compile(r"(?:^|[.,;:!?\n(\-–—>⟦\"]|\b(?:so|thus|therefore|henc
 _CLAUSE = re.compile(r"[.,;:!?\n—]|\b(?:so|but|therefore|thus|hence|then|however|and)\b", re.IGNORECASE)
 _DISCOUNTED = re.compile(
     r"\b(?:if|whether|suppos\w+|assum\w+|unless|had|not|never|doubt\w*|deny|might|may|could|tempt\w*|at first|initially|mistak\w*|misread\w*|thought|"
-    r"false|untrue|don't|doesn't|isn't|wouldn't|can't|cannot|seem as if|someone|some people|students?|many|why|confus\w+)\b(?! (?:choose|select))",
+    r"false|untrue|don't|doesn't|isn't|wouldn't|can't|cannot|seem as if|someone|some people|students?|many|why|confus\w+)\b",
     re.IGNORECASE,
 )
 _WRONG_NOUN = re.compile(
@@ -177,7 +178,7 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
                 continue
             if _WRONG_NOUN.search(shown[max(0, found.start() - 40) : found.start()]) or _discounted(shown, found.start()):
                 continue
-            strict = found[0].strip().lower() in ("a:", "a)", "a.", "final", "key:", "no") or not found[0].strip(" \n").endswith((":", "：", "="))
+            strict = found[0].strip().lower() in ("final", "key:", "no") or not found[0].strip(" \n").endswith((":", "：", "="))
             reading = (read_letter if strict and rule == "heading" else read_value)(options, shown, found.end())
             if reading is None and _ANSWER_LABEL.search(lowered, 0, found.end()) and "\n" not in shown[found.end() :]:
                 # the last line is labelled as the answer, so nothing before it is the answer
@@ -220,7 +221,7 @@ def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
             before = shown[max(0, found.start() - 24) : found.start()]
             if _discounted(shown, found.start()) or re.search(r"\b(?:or|and|nor|neither)\s*(?:option\s*)?$|[/&]\s*$", before, re.IGNORECASE):
                 continue
-            if not found["intro"] and letter in "AI" and re.match(r"\s*\w", found[0][found[0].index(letter) + 1 :]) is None and "is" not in found[0]:
+            if not found["intro"] and letter == "I" and not found[0].startswith(("(", "[", "⟦")):
                 continue
             yield Statement(found.start(), Reading(letter.upper(), "letter", found.end()), "verdict", firm)
     for found in _FOREIGN_VERDICT.finditer(shown):

@@ -1,14 +1,19 @@
 """The judge by rules: a letter against the key, a value against each accepted text. Free, and the same every time."""
 
 import ast
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
 from ttc.answers.equivalence import ground_of_equality
 from ttc.answers.number import RELATIVE_TOLERANCE
+from ttc.judges.item import Item
 from ttc.records import Answer, Gold, Question, Verdict
+
+if TYPE_CHECKING:
+    from ttc.bank import Bank
 
 
 class Rules(BaseModel, frozen=True, extra="forbid"):
@@ -24,21 +29,25 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
     formulas: bool = True
     """Ask math-verify where neither quantities nor texts are equal. Its time limit works in a process's main thread only."""
 
+    def judge_many(self, items: Sequence[Item], bank: "Bank") -> list[Verdict]:
+        """One verdict per item, in order; the bank is for judges that keep what they drew."""
+        return [self.judge(item.question, item.gold, item.answer) for item in items]
+
     def judge(self, question: Question, gold: Gold, answer: Answer) -> Verdict:
         """Credit 1 or 0. Ungraded only where the gold is hidden. The verdict's rule names the ground, with the tolerance for numbers."""
         if not gold.answers:
-            return Verdict(0.0, "ungraded", "rules/hidden-gold")
+            return Verdict(0.0, "ungraded", "rules: hidden gold")
         if not answer.values:
-            return Verdict(0.0, rule=f"rules/{answer.status}")
+            return Verdict(0.0, rule=f"rules: {answer.status}")
         if question.options:
-            return Verdict(float(answer.values[0] in gold.answers), rule="rules/letter")
+            return Verdict(float(answer.values[0] in gold.answers), rule="rules: letter")
         tolerance = Fraction(str(self.relative_tolerance))
         for accepted in accepted_answers(gold):
             for value in answer.values:
                 ground = ground_of_equality(accepted, value, tolerance, self.formulas)
                 if ground:
-                    return Verdict(1.0, rule=f"rules/{ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else ""))
-        return Verdict(0.0, rule="rules/different")
+                    return Verdict(1.0, rule=f"rules: {ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else ""))
+        return Verdict(0.0, rule="rules: different")
 
 
 def accepted_answers(gold: Gold) -> tuple[str, ...]:
