@@ -248,7 +248,7 @@
   function figure(host) {
     const field = host.dataset.field;
     const groups = data.groups.filter((group) => group.field === field);
-    const all = field === "" ? groups : field === "topic_difficulty" || groups.length <= 3 ? [data.groups[0], ...groups] : groups;
+    const all = field === "" || host.dataset.kind === "small" ? groups : [data.groups[0], ...groups];
     // More lines than that in one panel cannot be told apart, so such fields keep a panel per value.
     const byStrategyHere = state.panels === "strategy" && host.dataset.kind !== "gap" && field !== "" && groups.length <= 7;
     const panels = host.dataset.kind === "gap" ? gapPanels() : byStrategyHere ? byStrategy(all) : byGroup(all);

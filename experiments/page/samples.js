@@ -70,7 +70,7 @@
   function withImages(text, media) {
     return text.split(/(<(?:image|video) \d+>)/).map((piece) => {
       const found = /^<(image|video) (\d+)>$/.exec(piece);
-      if (!found) return piece;
+      if (!found) return piece.trim();  // an image stands on a line of its own
       const item = media.find((one) => one.marker === Number(found[2]) && one.kind === found[1]);
       return item ? picture(item.key, `${item.kind} ${item.marker}`) : piece;
     });
