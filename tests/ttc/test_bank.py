@@ -312,6 +312,7 @@ def test_readers_beside_compaction_and_a_writer_see_each_sample_once_at_all_time
                 for reader in (bank, Bank(bank.folder)):
                     assert reader.missing(KEY, index + 1) == []
                     assert sorted(reader.samples([KEY])[KEY]) == list(range(index + 1))
+                assert bank.stats().samples == index + 1
     finally:
         over.set()
         compactor.join()

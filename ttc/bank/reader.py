@@ -39,17 +39,21 @@ class Reader:
             self._refresh()
             return self._indices.get(key, 0)
 
-    def rows(self, keys: Collection[str] | None = None, without: Collection[str] = ()) -> pa.Table:
-        """The rows with these keys (or all), each identity once; `without` names columns that are not needed."""
+    def rows(self, keys: Collection[str], without: Collection[str] = ()) -> pa.Table:
+        """The rows with these keys, each identity once; `without` names columns that are not needed."""
         columns = [name for name in self.table.schema.names if name not in without]
         return steadily(lambda: self._read(keys, columns))
 
-    def _read(self, keys: Collection[str] | None, columns: list[str]) -> pa.Table:
+    def _read(self, keys: Collection[str], columns: list[str]) -> pa.Table:
         with self._lock:
             self._refresh()
-            wanted = sorted(self._parts_of.keys() if keys is None else self._parts_of.keys() & set(keys))
+            wanted = sorted(self._parts_of.keys() & set(keys))
             parts = sorted({part for key in wanted for part in self._parts_of[key]})
-        found = [read_part(part, self.table, columns, None if keys is None else wanted) for part in parts]
+        try:
+            found = [read_part(part, self.table, columns, wanted) for part in parts]
+        except FileNotFoundError:
+            self._stamp = None  # a network file system may show an old time stamp for a while
+            raise
         return self.table.first_by_part(found)
 
     def _refresh(self) -> None:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 import pyarrow as pa
 
@@ -58,9 +58,8 @@ class Table:
         self.record = record
         self.identity = identity
         self.columns = tuple(item.name for item in fields(record))
-        columns = [_column(name, hint) for name, hint in get_type_hints(record).items()]
-        extra = [pa.field("run", pa.string(), nullable=False), pa.field("part", pa.string(), nullable=False)]
-        self.schema = pa.schema(columns + extra, metadata={VERSION_KEY: str(VERSION)})
+        hints = get_type_hints(record) | {"run": str, "part": str}
+        self.schema = pa.schema([_column(*hint) for hint in hints.items()], metadata={VERSION_KEY: str(VERSION)})
         self.words = tuple(column.name for column in self.schema if column.type == pa.string())
         """Columns of short texts that repeat: read as dictionaries, each value becomes one Python object."""
         self._order: Callable[[Any], Any] = attrgetter(*identity)
@@ -110,9 +109,10 @@ class Table:
 
 
 def _column(name: str, hint: object) -> pa.Field:
-    """The column of a field: texts and literals are strings."""
+    """The column of a field; a record with a field of another type needs a line in `_ARROW_TYPES`."""
     text = pa.large_string() if name in _LONG_TEXTS else pa.string()
-    return pa.field(name, _ARROW_TYPES.get(hint, text), nullable=hint == float | None)
+    kind = text if hint is str or get_origin(hint) is Literal else _ARROW_TYPES[hint]
+    return pa.field(name, kind, nullable=hint == float | None)
 
 
 def _array(values: Sequence[object], kind: pa.DataType) -> pa.Array:
