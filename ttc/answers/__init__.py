@@ -6,10 +6,10 @@
 The rules never see a gold answer, a prompt or another reply.
 """
 
-from ttc.answers.choice import read_choice
+from ttc.answers.choice import closing_line, read_choice
 from ttc.answers.classes import classes
 from ttc.answers.opens import read_open
-from ttc.answers.thinking import final_part
+from ttc.answers.thinking import final_part, may_think
 from ttc.records import Answer, Question, Sample
 
 __all__ = ["classes", "extract"]
@@ -30,6 +30,8 @@ def extract(question: Question, reply: Sample | str) -> Answer:
         return Answer((), status, f"sample-{reply.status}")
     else:
         text, cut = reply.text, reply.finish == "length"
+    if question.options and not may_think(text) and (fast := closing_line(question.options, text)):
+        return fast
     part = final_part(text)
     if part.unfinished:
         return Answer((), "truncated", "unfinished-thinking")

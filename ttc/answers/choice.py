@@ -61,7 +61,7 @@ def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
         text: the reply without its thinking.
         cut: the reply was cut at the token limit: only statements count, because its end is not its last word.
     """
-    fast = _closing_line(texts, text)
+    fast = closing_line(texts, text)
     if fast:
         return fast
     options = prepare(texts)
@@ -72,7 +72,8 @@ def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
             return answer
     if len(text) > _WINDOW + 100:
         # no earlier statement can decide against a firm one near the end
-        decided = statements.decide(options, plain(text[text.find("\n", len(text) - _WINDOW) + 1 :]).strip())
+        start = text.find("\n", len(text) - _WINDOW)
+        decided = statements.decide(options, plain(text[start if start >= 0 else text.rfind("\n") :]).strip())
         if decided and decided.firm and decided.reading.letter:
             return _answer(decided.reading, decided.rule, text)
     shown = plain(text).strip()
@@ -95,10 +96,12 @@ _READ = {
 }
 
 
-def _closing_line(texts: tuple[str, ...], text: str) -> Answer | None:
+def closing_line(texts: tuple[str, ...], text: str) -> Answer | None:
     """Fast path: the reply ends in `Answer: X` or is `X. <X's text>`. No earlier word can change what it says."""
     if text[-10:-1] == "\nAnswer: " and LETTERS.find(text[-1]) < len(texts):
         return _READ.get((text[-1], "answer-line"))
+    if len(text) < 8 and len(bare := text.strip(" .()*\n\t")) == 1 and -1 < LETTERS.find(bare) < len(texts):
+        return _READ[bare, "whole-reply"]
     if text[1:3] == ". " and -1 < (place := LETTERS.find(text[0])) < len(texts) and text[3:].strip() == texts[place].strip():
         return _READ[text[0], "whole-reply"]
     tail = text[-160:].rstrip()

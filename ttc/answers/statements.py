@@ -25,7 +25,7 @@ _HEADING = re.compile(
 _CHOOSE = re.compile(
     r"(?:(?<![a-z])(?:i|we|i'd|i'll|i'm|we'd|we'll|let's|let us|let me|one|must|should|would|will|can|to|and|so|thus|hence|therefore)\s+(?:\w+\s+){0,3}?"
     r"|(?:^|[.!:;,]\s+|\n\s*))(?:choos(?:e|ing)|chose|select(?:ing|ed)?|pick(?:ing|ed)?|go(?:ing)? (?:with|for)|opt(?:ing)? for|settl(?:e|ing) (?:on|for)|vot(?:e|ing) for|"
-    r"stick(?:ing)? with|lean(?:ing)? towards?|mark|guess|conclude|answer|say|bet on|believe|think|argue|deduce|infer)\s+(?:that\s+)?(?:it\s+is\s+|it's\s+|for\s+)?",
+    r"stick(?:ing)? with|lean(?:ing)? towards?|mark|guess|conclude|say|bet on|believe|think|argue|deduce|infer)\s+(?:that\s+)?(?:it\s+is\s+|it's\s+|for\s+)?",
 )
 _INFER = re.compile(
     r"(?<![a-z])(?:so|thus|therefore|hence|consequently|accordingly|ergo|actually|instead|rather|no|wait|correction|finally|overall|in conclusion|"
@@ -88,6 +88,14 @@ EXPLAINS = re.compile(r"(?:the|this|it|because|since|as|in|based|given|according
 _MARKED = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Z])[.):\]\s](.*)$", re.MULTILINE | re.IGNORECASE)
 _GOOD = re.compile(r"(?:[✓✔✅☑]|\b(?:correct|right|true|yes)\b)[^\w]*(?:$|[.;,(])", re.IGNORECASE)
 _BAD = re.compile(r"[✗✘❌✖×]|\b(?:incorrect|wrong|false|no|not|eliminated|ruled out)\b|n't\b", re.IGNORECASE)
+
+# one of these must occur for a pattern to match: looking for words is far cheaper than trying patterns
+_FOREIGN_WORDS = ("respuesta", "opci", "alternativa", "reponse", "antwo", "respost", "rispost", "opzione", "svar", "odpowied", "cevap", "jawaban")
+_CHOOSE_STEMS = tuple("choos chose select pick go opt settl vot stick lean mark guess conclude say bet believe think argue deduce infer".split())
+_VERDICT_WORDS = tuple("correct right answer best better closest accurate appropriate choice option suitable valid most what more".split())
+_FITS_WORDS = (
+    "fits matches satisfies works agrees holds applies remains left only wins answers aligns completes describes corresponds meets makes stands"
+).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +181,8 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
             if reading and _worth(found[0], reading):
                 yield Statement(found.start(), reading, "answer-line")
     for pattern, rule in ((_HEADING, "heading"), (_FOREIGN, "answer-line")):
+        if pattern is _FOREIGN and shown.isascii() and not any(word in lowered for word in _FOREIGN_WORDS):
+            continue
         for found in pattern.finditer(lowered):
             if rule == "answer-line" and _NOT_FOREIGN.search(shown[max(0, found.start() - 10) : found.start()]):
                 continue
@@ -191,7 +201,7 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
         reading = read_value(options, inner)
         if reading and not _discounted(shown, found.start()):
             yield Statement(found.start(), Reading(reading.letter, reading.rule, found.end() + len(inner)), "box")
-    for found in _CHOOSE.finditer(lowered):
+    for found in _CHOOSE.finditer(lowered) if any(stem in lowered for stem in _CHOOSE_STEMS) else ():
         if not _DISCOUNTED.search(found[0]) and not _discounted(shown, found.start()):
             reading = read_letter(options, shown, found.end())
             if reading:
@@ -211,8 +221,9 @@ def _worth(label: str, reading: Reading) -> bool:
 
 
 def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
-    for pattern, firm in ((_VERDICT, True), (_FITS, False)):
-        for found in pattern.finditer(shown):
+    lowered = shown.lower()
+    for pattern, firm, words in ((_VERDICT, True, _VERDICT_WORDS), (_FITS, False, _FITS_WORDS)):
+        for found in pattern.finditer(shown) if any(word in lowered for word in words) else ():
             letter = found["letter"]
             if letter.upper() not in options.letters or (letter.islower() and not found["intro"]):
                 continue
@@ -224,7 +235,7 @@ def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
             if not found["intro"] and letter == "I" and not found[0].startswith(("(", "[", "⟦")):
                 continue
             yield Statement(found.start(), Reading(letter.upper(), "letter", found.end()), "verdict", firm)
-    for found in _FOREIGN_VERDICT.finditer(shown):
+    for found in () if shown.isascii() else _FOREIGN_VERDICT.finditer(shown):
         if found[1] in options.letters and not _NOT_FOREIGN.search(shown[max(0, found.start() - 10) : found.start()]):
             yield Statement(found.start(), Reading(found[1], "letter", found.end()), "verdict")
 

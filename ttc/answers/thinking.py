@@ -8,7 +8,6 @@ _OPENING = re.compile(rf"<\s*{_NAMES}\s*>|\[THINK\]|◁think▷|<\|(?:begin_of_t
 _CLOSING = re.compile(rf"<\s*/\s*{_NAMES}\s*>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|END_THINKING)\|>", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
 _CONTROL = re.compile(r"<\|(?:im_end|endoftext|eot_id|end|return|end_of_text|begin_of_solution|end_of_solution)\|>|</s>\s*$")
-_HINT = re.compile(r"<|\[/?THINK\]|◁", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +21,18 @@ class Reply:
     """The thinking never ended, so nothing was answered; `text` is empty."""
 
 
+def may_think(text: str) -> bool:
+    """Whether there may be thinking in a reply; False is certain."""
+    return "<" in text or "◁" in text or "THINK]" in text
+
+
 def final_part(text: str) -> Reply:
     """What follows the thinking.
 
     A closing tag needs no opening one: many chat templates write that one into the prompt. A block that is opened last and not
     closed leaves no answer.
     """
-    if not _HINT.search(text):
+    if not may_think(text):
         return Reply(text)
     channels = list(_CHANNEL.finditer(text))
     if channels:
@@ -38,8 +42,6 @@ def final_part(text: str) -> Reply:
         return Reply(_CONTROL.sub("", text[last.end() :]), thought=len(channels) > 1)
     closed = list(_CLOSING.finditer(text))
     start = closed[-1].end() if closed else 0
-    opened = _OPENING.search(text, start)
-    if opened:
-        # what stands before thinking that never ends is a preamble, unless the thinking came as an afterthought
+    if _OPENING.search(text, start):
         return Reply("", thought=True, unfinished=True)
     return Reply(_CONTROL.sub("", text[start:]), thought=bool(closed))
