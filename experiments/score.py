@@ -118,8 +118,10 @@ def score(
     for name in by:
         if name not in fields:
             raise UserError(f"--by {name}: no row has this field; there are {', '.join(fields) or 'none'}")
-    overall = {rule: _tally(rows, rule) for rule in rules}
-    groups = {rule: {name: dict(_groups(rows, rule, name)) for name in by} for rule in rules}
+    overall: dict[Rule, Tally] = {rule: _tally(rows, rule) for rule in rules}
+    groups: dict[Rule, dict[str, dict[str, Tally]]] = {
+        rule: {name: dict(_groups(rows, rule, name)) for name in by} for rule in rules
+    }
     notes = (*outputs.problems, *set_aside, *_notes(rows, rules, by))
     exam = replace(outputs, replies=tuple(replies)).exam(benchmark)
     return Scores(benchmark, exam, rows, overall, groups, notes)
