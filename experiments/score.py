@@ -234,6 +234,8 @@ def _notes(rows: Sequence[Row], rules: Sequence[Rule], by: Sequence[str]) -> Ite
         if drawn:
             right = sum(row.readings["official"].correct for row in drawn)
             yield f"official: {len(drawn)} rows were not understood and got a random letter (seed 42), {right} of them credited"
+    if len(rules) == 2 and (differing := sum(row.differs for row in rows)):
+        yield f"{differing} rows are read differently by the two rule sets; `ttc audit` shows them"
     failed = sum(row.reply.sample is None for row in rows)
     if failed:
         yield f"{failed} rows have no reply; they count as wrong"

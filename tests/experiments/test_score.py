@@ -217,6 +217,15 @@ def test_the_command_prints_counts_intervals_baselines_and_writes_json(cli: Any,
     assert json.loads(target.read_text())["rules"]["official"]["by"]["topic_difficulty"]["Hard"]["correct"] == 164
 
 
+def test_the_direct_file_shows_how_much_the_official_rules_lose(shared: Path):
+    file = shared / "data/mmmu_pro/gpt-4o_standard(10 options)_direct.jsonl"
+    found = scored(read(file, "mmmu_pro"), "mmmu_pro")
+    differing = [row for row in found.rows if row.differs]
+    assert f"{len(differing)} rows are read differently by the two rule sets; `ttc audit` shows them" in found.notes
+    assert len(differing) > 100
+    assert found.overall["careful"].correct > found.overall["official"].correct + 30
+
+
 def test_audit_shows_where_the_rules_differ(cli: Any, tmp_path: Path):
     file = tmp_path / "out.jsonl"
     rows = [
