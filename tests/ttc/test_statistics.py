@@ -103,6 +103,11 @@ def test_the_standard_error_without_clusters_is_the_textbook_one():
     assert detectable_difference(values, range(5)) == pytest.approx(2.80 * np.std(values, ddof=1) / sqrt(5))
 
 
+def test_the_t_interval_has_one_degree_of_freedom_less_than_clusters():
+    found = t_interval([0.1, 0.9, 0.4, 0.4, 0.7], range(5))
+    assert found.high - found.mean == pytest.approx(2.776445 * standard_error([0.1, 0.9, 0.4, 0.4, 0.7], range(5)), rel=1e-6)
+
+
 def test_sign_flips_per_cluster_keep_their_level_where_flips_per_question_do_not():
     rng = np.random.default_rng(3)
     clusters = np.arange(30).repeat(10).tolist()

@@ -132,8 +132,6 @@ def risk_coverage(scores: Sequence[Sequence[float | None]], credits: Sequence[Se
         ranked = sorted(((s, z) for s, z in zip(row_scores, row_credits, strict=True) if s is not None), reverse=True)
         for taken, (score, credit) in enumerate(ranked, start=1):
             earned += credit
-            if taken < len(ranked) and ranked[taken][0] == score:
-                continue  # a threshold takes equal scores together
             covered = (every - comb(n - taken, k)) / every
             after = (covered, covered * earned / taken)
             steps.append((score, after[0] - before[0], after[1] - before[1]))

@@ -72,6 +72,11 @@ def test_sums_that_differ_by_rounding_tie_and_the_larger_weight_decides():
     assert pool.enumerate(4) == 0
 
 
+def test_the_larger_class_decides_between_equal_sums_and_equal_weights_then_chance():
+    assert WeightedPool(["A", "B", "B"], [1, 0, 0], [0.5, 0.5, 0.0]).enumerate(3) == 0
+    assert WeightedPool(["A", "B"], [1, 0], [0.5, 0.5]).enumerate(2) == 0.5
+
+
 def test_permutations_are_shared_by_seed_and_stream_and_nothing_else():
     assert (permutations(9, seed=1, stream=2) == permutations(9, seed=1, stream=2)).all()
     assert (permutations(9, seed=1, stream=2) != permutations(9, seed=1, stream=3)).any()
