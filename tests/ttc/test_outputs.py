@@ -236,6 +236,23 @@ def test_vlmevalkit_sheets_undo_the_rewriting_of_open_questions(tmp_path: Path):
     assert outputs.replies[2].failure
 
 
+def test_vlmevalkit_sheets_come_as_json_too(tmp_path: Path):
+    file = tmp_path / "model_MMMU.json"
+    row = {
+        "index": 3,
+        "question": "Is it?",
+        "A": "yes",
+        "B": "no",
+        "C": None,
+        "D": float("nan"),
+        "answer": "B",
+        "prediction": "B",
+    }
+    file.write_text(json.dumps([row]))
+    reply = only(read(file, "mmmu"))
+    assert (reply.id, reply.question.options, reply.text) == ("3", ("yes", "no"), "B")
+
+
 def test_a_workbook_without_its_library_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match="save the sheet as tsv"):

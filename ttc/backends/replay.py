@@ -21,7 +21,8 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
 
     Sample i of a question is its i-th reply in the file; a question with fewer has rejected samples for the rest, which count
     as wrong. Token counts are not in such files and stay 0, so accuracy can be drawn over samples only. The run's prompt and
-    sampling settings do not change the replies: set them to what the file was drawn with, for the record.
+    sampling settings do not change the replies: set them to what the file was drawn with, for the record. Questions
+    with equal text, options and media share samples, as in every run: load the benchmark with its images.
     """
 
     kind: Literal["replay"] = "replay"

@@ -72,6 +72,8 @@ def form_of(path: Path) -> Form:
         return _form_of_row(_first_row(path))
     content = json_file(path)
     if isinstance(content, list) and content and isinstance(content[0], dict):
+        if {"index", "prediction"} <= content[0].keys():
+            return "vlmevalkit"
         return "mmmu file" if "all_choices" in content[0] or "choices" not in content[0] else "mmvu"
     if isinstance(content, dict) and "logs" in content:
         return "lmms-eval"

@@ -1,4 +1,5 @@
-"""Prediction sheets of VLMEvalKit: a row per question with options in columns A, B, ..., as xlsx, tsv or csv.
+"""Prediction sheets of VLMEvalKit: a row per question with options in columns A, B, ..., as xlsx, tsv, csv or
+json.
 
 After its evaluation a sheet may hold open questions rewritten as "A = gold, B = Other Answers"; they are read as open again.
 """
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from ttc.errors import UserError
 from ttc.outputs import plain
-from ttc.outputs.files import field
+from ttc.outputs.files import field, json_file
 from ttc.outputs.replies import Known, Outputs, Reply
 from ttc.records import LETTERS
 
@@ -33,7 +34,8 @@ def read(path: Path, benchmark: str, known: Known) -> Outputs:
     Raises:
         UserError: it cannot be read, lacks a column, or is xlsx and openpyxl is not installed.
     """
-    rows = _workbook(path) if path.suffix == ".xlsx" else _table(path)
+    readers = {".xlsx": _workbook, ".json": _records}
+    rows = readers.get(path.suffix, _table)(path)
     replies = [
         reply for number, row in enumerate(rows, start=2) for reply in _replies(row, benchmark, known, f"{path}:{number}")
     ]
@@ -51,6 +53,13 @@ def _table(path: Path) -> list[dict[str, str]]:
         raise UserError(f"outputs {path}: {error.strerror}") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise UserError(f"outputs {path}: no table in UTF-8 ({error})") from error
+
+
+def _records(path: Path) -> list[dict[str, str]]:
+    rows = json_file(path)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UserError(f"outputs {path}: expected a JSON list of rows")
+    return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
 
 
 def _workbook(path: Path) -> list[dict[str, str]]:
