@@ -27,10 +27,10 @@ _CLOSING = re.compile(
 _UNSURE = re.compile(r"\b(?:if|whether|not|never|n't|wrong|incorrect|another|other|initial|original|previous|might|may|could|think|thought)\b", re.I)
 _WINDOW = 300
 """Characters at the end of a reply in which its last statement is looked for first."""
-_LINE_LABEL = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])", re.MULTILINE | re.IGNORECASE)
+_LINE_LABEL = re.compile(r"^[\s\-•·*]*(?:\d+[.)]\s*)?(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])", re.MULTILINE | re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
 _REJECTED = re.compile(
-    r"(?:\bnot\b|n't\b|\bnever\b|\brather than\b|\binstead of\b|\bexcept\b|\bneither\b|\bnor\b|\bexclud\w+|\beliminat\w+|\brul\w+ out|\bwithout\b"
+    r"(?:\bnot\b|n't\b|\bnever\b|\brather than\b|\binstead of\b|\bopposed to\b|\bexcept\b|\bneither\b|\bnor\b|\bexclud\w+|\beliminat\w+|\brul\w+ out|\bwithout\b"
     r"|\bunlike\b|\bno\b|\bthan\b|不是|而非)\s*(?:(?!but\b)\w+\s+){0,3}[\"'(]*$",
     re.IGNORECASE,
 )
@@ -41,11 +41,11 @@ _REJECTED_AFTER = re.compile(
     re.IGNORECASE,
 )
 _LEADING_WORDS = re.compile(
-    r"(?:(?:the|it's|it is|its|probably|maybe|definitely|likely|certainly|perhaps|surely|i think|i guess|i believe|i'd say|option|choice|letter|answer|number)[\s,:]+)+",
+    r"^(?:(?:step \d+|\d{1,2}|the|it's|it is|its|could be|might be|may be|probably|maybe|definitely|likely|certainly|perhaps|surely|i think|i guess|i believe|i'd say|option|choice|letter|answer|number)[\s,:.)]+|(?:选项|選項|答案|答|我选择?|选择?)[\s:：\]]*)+",
     re.IGNORECASE,
 )
 _TRAILING_WORDS = re.compile(
-    r"[,\s]+(?:i think|i guess|i believe|i'd say|i would say|probably|definitely|for sure|it is|is my (?:answer|choice|guess)|please|final answer)[\s.!]*$", re.IGNORECASE
+    r"\s*(?:选项|選項|项)$|[,\s]+(?:i think|i guess|i believe|i'd say|i would say|probably|definitely|for sure|it is|is my (?:answer|choice|guess)|please|final answer)[\s.!]*$", re.IGNORECASE
 )
 _CONTINUED = re.compile(
     r"[(\[\"'“⟦]*[A-Z][)\]\"'”⟧]*(?:\s*[,(–—]|\s+(?:rather than|instead of|not|because|since|as|due to|but not|and not|over)\b)"
@@ -176,15 +176,17 @@ def _labelled(options: Options, line: str) -> Reading | None:
     if by_text and by_text != AMBIGUOUS:
         return Reading(by_text, "text")
     rest = line[found.end() :]
-    if _REJECTED_AFTER.match(rest):
-        return None
     own = options.spoken[letter]
     said = spoken(rest)
+    if _REJECTED_AFTER.match(said[len(own) :] if own and said.startswith(own) else rest):
+        return None
     if options.letter_of(rest) or (own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))):
         # a letter with a text of another option is the letter, but `A photosynthesis` is a text with its article
         return Reading(letter, "letter") if found[1] or options.letter_of(rest) in (letter, None) else None
     if found[2] or echoes_list(options, letter, rest):
         return None
+    if rest.strip(" ().[]").upper() in set(options.letters) - {letter}:
+        return Reading(AMBIGUOUS, "several")
     if ")" in found[0] or "]" in found[0]:
         return Reading(letter, "letter")
     formula = not rest[0].isalpha() or not rest[0].isascii()

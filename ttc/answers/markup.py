@@ -19,8 +19,10 @@ _MARKS = str.maketrans(
         "】": "]",
         "《": '"',
         "》": '"',
-        "〈": '"',
-        "〉": '"',
+        "〈": "[",
+        "〉": "]",
+        "⟨": "[",
+        "⟩": "]",
         "“": '"',
         "”": '"',
         "„": '"',
@@ -48,7 +50,7 @@ _WRAPPER = re.compile(
 _LATEX_NOISE = re.compile(r"\\[()\[\],;:! ]|\\(?:left|right|quad|qquad|displaystyle|large|Large|huge|bf|rm|it)(?![A-Za-z])|\$|(?<!\\)~")
 _EMPHASIS = re.compile(r"\*{2,}|(?<![\w*)\]])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*(\s]|$)|__+|`+|(?<![A-Za-z0-9])_(?=[A-Za-z(])|(?<=[A-Za-z).])_(?![A-Za-z0-9])")
 _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*|>[ \t]*)+", re.MULTILINE)
-_HTML = re.compile(r"</?(?:b|i|u|p|strong|em|mark|code|span|div|br|sub|sup|h\d)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_HTML = re.compile(r"</?(?:b|i|u|p|strong|em|mark|code|span|div|br|sub|sup|h\d)(?:\s[^<>]*)?/?>")
 
 
 def plain(text: str) -> str:

@@ -41,6 +41,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ASSIGNED = re.compile(r"\\?[A-Za-zα-ωΑ-Ω∆Δ][\w\\{}(),'Δ∆ ]{0,24}?\s*[=≈]\s*(?=[^=])")
+_MINUS_WORD = re.compile(r"^(?:minus|negative)\s+(?=[\d.$])", re.IGNORECASE)
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)"
 _DECIMAL = rf"(?:{_DIGITS}(?:\.\d*)?|\.\d+)"
 _NUMBER = re.compile(
@@ -139,6 +140,13 @@ def close(number: Fraction, gold: Fraction, gold_as_written: Quantity, tolerance
     return error <= min(step * scale / 2, ROUNDING_CAP * abs(gold))
 
 
+def _rounds_fraction(answer: Quantity, gold: Quantity) -> bool:
+    """Whether the gold is a fraction, and the answer is it to three significant digits or more: 0.0156 for 1/64."""
+    exact = not gold.step and gold.number.denominator != 1
+    error = abs(answer.number - gold.number)
+    return exact and answer.digits >= 3 and error <= min(answer.step / 2, ROUNDING_CAP * abs(gold.number))
+
+
 def same_quantity(answer: Quantity, gold: Quantity, tolerance: Fraction = RELATIVE_TOLERANCE) -> bool:
     """Whether an answer is the gold quantity. A missing unit is understood, another unit is wrong.
 
@@ -151,10 +159,10 @@ def same_quantity(answer: Quantity, gold: Quantity, tolerance: Fraction = RELATI
             return True
         return (gold.percent or abs(gold.number) > 1) and close(answer.number, gold.number, gold, tolerance)
     if answer.percent or (answer.unit.dimensions == gold.unit.dimensions):
-        return close(answer.value, gold.value, gold, tolerance)
+        return close(answer.value, gold.value, gold, tolerance) or (answer.unit == gold.unit and _rounds_fraction(answer, gold))
     if answer.unit.dimensions and gold.unit.dimensions:
         return False
-    return close(answer.number, gold.number, gold, tolerance)
+    return close(answer.number, gold.number, gold, tolerance) or _rounds_fraction(answer, gold)
 
 
 def _tidy(text: str) -> str:
@@ -175,6 +183,7 @@ def _tidy(text: str) -> str:
         text = text[:-1]
     while lead := _LEAD.match(text):
         text = text[lead.end() :]
+    text = _MINUS_WORD.sub("-", text)
     assigned = _ASSIGNED.match(text)
     if assigned:
         text = text[assigned.end() :]

@@ -175,7 +175,7 @@ def _filled_blank(question: str, shown: str) -> str | None:
         return None
     before = re.findall(r"\w+", plain(question[: blank.start()]))[-3:]
     after = re.findall(r"\w+", plain(question[blank.end() :]))[:2]
-    if len(before) < 2:
+    if not before or len(before) + len(after) < 3:
         return None
     gap = r"\W+"
     pattern = rf"\b{gap.join(map(re.escape, before))}\s+[\"'_*]*(.{{1,80}}?)[\"'_*]*" + (rf"\s+{gap.join(map(re.escape, after))}\b" if after else r"\s*\.?\s*$")

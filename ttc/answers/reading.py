@@ -23,7 +23,7 @@ _NEXT_LETTER = re.compile(
 )
 _JOINED = re.compile(r"[^\w\s]|\b(?:and|or|und|oder|et|ou|y|o|e|plus|vs)\b|和|或|与|及|と", re.IGNORECASE)
 _PREDICATE = re.compile(
-    r"[)\]\"'”’]*\s*(?:is|are|was|were|has|have|can|would|does|seems|says|states|refers|shows|being|because|as|cannot|isn't|doesn't|had|might|may"
+    r"[)\]\"'”’]*\s*(?:is|was|has|can|would|does|seems|says|states|refers|shows|being|because|as|cannot|isn't|doesn't|had|might|may"
     r"|incorrect|wrong|only)\b",
     re.IGNORECASE,
 )

@@ -29,7 +29,7 @@ _CHOOSE = re.compile(
 )
 _INFER = re.compile(
     r"(?<![a-z])(?:so|thus|therefore|hence|consequently|accordingly|ergo|actually|instead|rather|no|wait|correction|finally|overall|in conclusion|"
-    r"in summary|to conclude|in short|leaving|leaves|which leaves|leaving us with|leaves us with|make that|i mean|i meant|should be|must be|has to be|namely|i\.e\.|scratch that|make it|change (?:it|that) to|second thought)[,:]?\s+"
+    r"in summary|to conclude|in short|leaving|leaves|which leaves|leaving us with|leaves us with|make that|i mean|i meant|should be|must be|has to be|namely|i\.e\.|scratch that|make it|change (?:it|that) to|second thought|maybe|perhaps|probably|possibly)[,:]?\s+"
     r"(?:(?:it|this|that|which)\s*(?:is|'s|must be|has to be|should be)\s+)?(?:only\s+)?",
 )
 _POINTS = re.compile(
@@ -38,7 +38,7 @@ _POINTS = re.compile(
     r"(?:(?:most|best|closely|only|exactly|clearly|probably|likely|definitely)\s+)*(?:with )?[:,]?\s*",
 )
 _FOREIGN = re.compile(
-    r"(?:正确答案|正確答案|最终答案|最終答案|参考答案|答案|正确选项|正確選項|正确的选项|正确的|正確的|结论|而是|应选择?|應選擇?|故选择?|故選擇?|应该选择?|因此选择?|所以选择?|选择|選擇|我选|选|選)(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
+    r"(?:正确答案|正確答案|最终答案|最終答案|参考答案|答案|正确选项|正確選項|正确的选项|正确的|正確的|结论|而是|应选择?|應選擇?|故选择?|故選擇?|应该选择?|因此选择?|所以选择?|我选择?|选择|選擇|选|選)\]?(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
     r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
     r"|(?<![a-z])(?:respuesta|opci[oó]n|alternativa|r[ée]ponse|antwort|l[öo]sung|resposta|risposta|opzione|antwoord|svar(?:et)?|odpowied[źz]|cevap|jawaban|"
     r"ответ|вариант|đáp án|الإجابة|الجواب|उत्तर)(?:\s+(?:correcta|correcte|finale?|correta|corretta|richtige|juste|final|benar|đúng|ответа|الصحيحة|है))*\s*"
@@ -62,6 +62,7 @@ _FITS = re.compile(
     r"(?:fits|matches|satisfies|works|agrees|holds|applies|remains|is left|is the only|wins|answers|aligns|completes|describes|corresponds|meets|makes sense|stands)\b"
 )
 OPTION_MENTION = re.compile(r"(?<![A-Za-z])(?i:options?|choices?|answer)\s+[(\[\"'“⟦]*([A-Z])(?![A-Za-z0-9'’])")
+_JOINS = re.compile(r"\b(?:and|or)\s*\Z")
 _LEADS = re.compile(r"(?:^|[.,;:!?\n(\-–—>⟦\"]|\b(?:so|thus|therefore|hence|that|because|since|only|and|but|then|think|believe|conclude|say|overall|clearly))\s*$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.,;:!?\n—]|\b(?:so|but|therefore|thus|hence|then|however|and)\b", re.IGNORECASE)
 _DISCOUNTED = re.compile(
@@ -86,6 +87,7 @@ _RETRACTED = re.compile(
 _HEDGED = re.compile(r"\b(?:either|might|maybe|possibly|perhaps|could be|may be|not sure|unsure|uncertain|unclear)\b", re.IGNORECASE)
 EXPLAINS = re.compile(r"(?:the|this|it|because|since|as|in|based|given|according|from|to|by|explanation|reason|we|there|here|these|that)\b", re.IGNORECASE)
 _MARKED = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Z])[.):\]\s](.*)$", re.MULTILINE | re.IGNORECASE)
+_NEXT_ITEM = re.compile(r"(?<=[.;!,，。；])\s*(?=\(?[A-Z][).:\]]\s|(?:Option|option)\s[A-Z]\b)")
 _GOOD = re.compile(r"(?:[✓✔✅☑]|\b(?:correct|right|true|yes)\b)[^\w]*(?:$|[.;,(])", re.IGNORECASE)
 _BAD = re.compile(r"[✗✘❌✖×]|\b(?:incorrect|wrong|false|no|not|eliminated|ruled out)\b|n't\b", re.IGNORECASE)
 
@@ -154,7 +156,7 @@ def hedged(sentence: str) -> bool:
 def marked(options: Options, shown: str) -> Reading | None:
     """The one option that a list of verdicts marks as right, where it marks others as wrong."""
     good, bad = set(), set()
-    for found in _MARKED.finditer(shown):
+    for found in _MARKED.finditer(_NEXT_ITEM.sub("\n", shown)):
         letter, verdict = found[1].upper(), found[2]
         if letter not in options.letters:
             continue
@@ -209,7 +211,7 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
     yield from _verdicts(options, shown)
     for pattern, rule in ((_INFER, "inferred"), (_POINTS, "pointed-at")):
         for found in pattern.finditer(lowered):
-            reading = read_letter(options, shown, found.end())
+            reading = None if _JOINS.search(lowered, max(0, found.start() - 6), found.start()) else read_letter(options, shown, found.end())
             if reading and not _discounted(shown, found.start()) and shown[reading.end : reading.end + 2].strip(" )⟧\"'")[:1] != "?":
                 yield Statement(found.start(), reading, rule, firm=False)
 

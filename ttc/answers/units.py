@@ -135,7 +135,7 @@ _NOT_UNITS = frozenset(
     "of or and to in is are the a an by with from for than as at on times plus minus over out but not because so if when which that "
     "while since it this each more less".split()
 )
-_ATOM = re.compile(r"(°\s?[CF]\b|°|[$€£¥¢]|[A-Za-zµΩÅ]+)\s*(?:\^?\s*[{(]?\s*([-+]?\d)\s*[)}]?)?")
+_ATOM = re.compile(r"(°\s?[CF]\b|°|[$€£¥¢]|[A-Za-zµΩÅ]+)(?:\s*\^\s*[{(]?\s*([-+]?\d)\s*[)}]?|([-+]?\d))?")
 _JOIN = re.compile(r"\s*(/|\bper\b|[·*⋅×]|\s)\s*")
 
 
@@ -160,7 +160,9 @@ def parse_unit(text: str) -> Unit | None:
     text = re.sub(r"\bdegrees?\s+(?:fahrenheit|F)\b", "°F", text, flags=re.IGNORECASE).rstrip(" .")
     if not text:
         return NO_UNIT
-    factor, dimensions, sign, place = Fraction(1), {}, 1, 0
+    factor, dimensions = Fraction(1), {}
+    inverse = re.match(r"(?:/|per\b)\s*", text)
+    sign, place = (-1, inverse.end()) if inverse else (1, 0)
     for _ in range(5):
         atom = _ATOM.match(text, place)
         if not atom:
@@ -169,7 +171,7 @@ def parse_unit(text: str) -> Unit | None:
         if known is None:
             return None
         base, scale = known
-        exponent = sign * int(atom[2] or 1)
+        exponent = sign * int(atom[2] or atom[3] or 1)
         factor *= scale**exponent
         dimensions[base] = dimensions.get(base, 0) + exponent
         place = atom.end()

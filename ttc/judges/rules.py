@@ -1,6 +1,7 @@
 """The judge by rules: a letter against the key, a value against each accepted text. Free, and the same every time."""
 
 import ast
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +15,8 @@ from ttc.records import Answer, Gold, Question, Verdict
 
 if TYPE_CHECKING:
     from ttc.bank import Bank
+
+_PARTS = re.compile(r"\s*(?:[,;]|\band\b)\s*")
 
 
 class Rules(BaseModel, frozen=True, extra="forbid"):
@@ -42,12 +45,18 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
         if question.options:
             return Verdict(float(answer.values[0] in gold.answers), rule="rules: letter")
         tolerance = Fraction(str(self.relative_tolerance))
-        for accepted in accepted_answers(gold):
-            for value in answer.values:
-                ground = ground_of_equality(accepted, value, tolerance, self.formulas)
-                if ground:
-                    return Verdict(1.0, rule=f"rules: {ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else ""))
+        accepted = accepted_answers(gold)
+        for value in answer.values:
+            ground = self._ground(accepted, value, tolerance)
+            if ground:
+                return Verdict(1.0, rule=f"rules: {ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else ""))
+            parts = [part for part in _PARTS.split(value) if part]
+            if len(accepted) > 1 and len(parts) > 1 and all(self._ground(accepted, part, tolerance) for part in parts):
+                return Verdict(1.0, rule="rules: every part")
         return Verdict(0.0, rule="rules: different")
+
+    def _ground(self, accepted: tuple[str, ...], value: str, tolerance: Fraction) -> str | None:
+        return next((ground for text in accepted if (ground := ground_of_equality(text, value, tolerance, self.formulas))), None)
 
 
 def accepted_answers(gold: Gold) -> tuple[str, ...]:
