@@ -14,7 +14,7 @@ from ttc import keys, media
 from ttc.bank import Bank, Writer
 from ttc.errors import BackendUnavailable, MediaError
 from ttc.protocols import Backend
-from ttc.records import Prompt, Question, Request, Sample, Sampling, Usage
+from ttc.records import Prompt, Question, Request, Sample, SampleStatus, Sampling, Usage
 
 
 class Stopped(BackendUnavailable):
@@ -58,9 +58,9 @@ class _Line:
 
 
 class Queue:
-    """The inbox of an engine. Decodes media as requests are taken; unusable media become samples at once."""
+    """The inbox of an engine. Decodes media as requests are taken; what cannot be asked becomes samples at once."""
 
-    def __init__(self, refuse: Callable[[Order, str], None]) -> None:
+    def __init__(self, refuse: Callable[[Order, SampleStatus, str], None]) -> None:
         self._orders: deque[Order] = deque()
         self._condition = threading.Condition()
         self._over = False
@@ -83,10 +83,13 @@ class Queue:
     def take(self, *, wait: bool) -> Request | None:
         """See `ttc.protocols.Inbox`."""
         while (order := self._next(wait)) is not None:
+            if order.prompt.problem:
+                self._refuse(order, "rejected", order.prompt.problem)
+                continue
             try:
                 images = tuple(media.load_images(part) for part in order.prompt.media_parts)
             except MediaError as error:
-                self._refuse(order, str(error))
+                self._refuse(order, "media", str(error))
                 continue
             seed = keys.base_seed(order.key) + order.first
             return Request(
@@ -236,9 +239,9 @@ class Dispatcher:
         self._writer.add(sample)
         self._loop.call_soon_threadsafe(self._arrive, sample)
 
-    def _refused(self, order: Order, reason: str) -> None:
+    def _refused(self, order: Order, status: SampleStatus, reason: str) -> None:
         for index in range(order.first, order.first + order.n):
-            self._commit(Sample(order.key, index, order.question_id, "", status="media", reason=reason))
+            self._commit(Sample(order.key, index, order.question_id, "", status=status, reason=reason))
 
     def _arrive(self, sample: Sample) -> None:
         prompt_tokens = 0 if self._lines[sample.key].samples else sample.prompt_tokens

@@ -132,6 +132,8 @@ class Prompt:
     messages: tuple[Message, ...]
     style: str = ""
     """Name of the template it was made from, for people; the messages themselves are hashed."""
+    problem: str = ""
+    """Why the question cannot be asked at all: its samples are then `rejected`, with this as the reason."""
 
     @property
     def media_parts(self) -> tuple[Picture | Clip, ...]:

@@ -81,7 +81,7 @@ def _plain_prompt(prompt: "Prompt") -> str:
     for message in prompt.messages:
         parts = [p.text if isinstance(p, Text) else f"[{p.media.kind} {p.media.marker or ''}]" for p in message.parts]
         lines.append(f"{message.role}: {''.join(parts)}")
-    return "\n".join(lines)
+    return prompt.problem or "\n".join(lines)
 
 
 def _show_samples(console: "Console", folder: Path, planned: "Plan", question: "Question", limit: int) -> None:

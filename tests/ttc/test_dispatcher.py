@@ -33,9 +33,7 @@ def drawn(bank: Bank, backend: Scripted, n: int, *, questions: int = 3, run_seed
     async def run() -> tuple[list[list[Sample]], int]:
         async with Dispatcher(backend, bank, run_seed=run_seed) as source:
             asked = [question(number) for number in range(questions)]
-            found = await asyncio.gather(
-                *(source.samples(q, prompts.render(q, style="cot"), SAMPLING, n) for q in asked)
-            )
+            found = await asyncio.gather(*(source.samples(q, prompts.render(q, style="cot"), SAMPLING, n) for q in asked))
             return list(found), source.executed.samples
 
     return asyncio.run(run())
@@ -130,3 +128,14 @@ def test_vote_stands_by_the_most_common_answer_and_abstains_without_any(tmp_path
 
     selection = asyncio.run(run())
     assert (selection.answer.value if selection.answer else None) == answer
+
+
+def test_a_question_without_options_is_rejected_samples_and_no_request(tmp_path):
+    async def run() -> list[Sample]:
+        asked = question(options=())
+        async with Dispatcher(Scripted(replies=REPLIES, unavailable_after=0), Bank(tmp_path)) as source:
+            return await source.samples(asked, prompts.render(asked, style="cot"), SAMPLING, 2)
+
+    samples = asyncio.run(run())
+    assert [(s.index, s.status, s.text) for s in samples] == [(0, "rejected", ""), (1, "rejected", "")]
+    assert "without any option" in samples[0].reason

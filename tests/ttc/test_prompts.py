@@ -61,7 +61,7 @@ def test_the_vision_setting_asks_from_the_image_alone():
     parts = render(asked, style="direct").messages[0].parts
     assert isinstance(parts[0], Picture)
     assert "Answer: X" in words(render(asked, style="direct"))
-    with pytest.raises(UserError, match="p: no text"):
+    with pytest.raises(UserError, match="p: its text is drawn in its image"):
         render(asked, style="direct", config=PromptConfig(vision="none"))
 
 
@@ -181,17 +181,28 @@ def test_the_system_message_comes_first():
     assert (prompt.messages[0].role, prompt.messages[0].parts) == ("system", (Text("Be brief."),))
 
 
+def test_a_style_that_there_is_not_is_one_clear_line():
+    with pytest.raises(UserError, match="no style 'essay'; it has direct, cot"):
+        render(question(), style="essay")
+
+
 @pytest.mark.parametrize(
-    ("asked", "style", "message"),
+    ("asked", "problem"),
     [
-        (question(), "essay", "no style 'essay'; it has direct, cot"),
-        (question(options=(), question_type="multiple-choice"), "cot", "q: a multiple-choice question without options"),
-        (question(" ", images=0), "cot", "q: no text"),
+        (question(options=(), question_type="multiple-choice"), "question q is multiple choice without any option"),
+        (question(" ", images=0), "question q has no text"),
     ],
 )
-def test_what_cannot_be_asked_is_one_clear_line(asked: Question, style: str, message: str):
-    with pytest.raises(UserError, match=message):
-        render(asked, style=style)
+def test_a_row_that_cannot_be_asked_is_a_prompt_with_a_problem(asked: Question, problem: str):
+    prompt = render(asked, style="cot")
+    assert prompt.problem.startswith(problem)
+    assert prompt.messages == ()
+
+
+def test_a_question_that_cannot_be_asked_is_no_example_for_others():
+    broken = Example(question(id="broken", options=(), question_type="multiple-choice"), Gold("broken", ("A",)))
+    with pytest.raises(UserError, match="1 examples wanted for question q, 0 at hand"):
+        render(question(), style="cot", config=PromptConfig(shots=1), examples=[broken])
 
 
 @pytest.mark.parametrize(

@@ -66,14 +66,18 @@ def render(question: Question, *, style: str, config: PromptConfig | None = None
         config: where the words come from and what is shown; the defaults where None.
         examples: candidates for `config.shots`; the question's own subject first, the question itself and its cluster never.
 
+    A question whose row lacks what it takes to ask it gets a prompt with a `problem` and no words.
+
     Raises:
-        UserError: a missing file, style or caption; too few examples; a question without text or options to ask.
+        UserError: a missing file, style or caption; too few examples; a setting that hides all of a question.
     """
     config = config or PromptConfig()
+    if problem := _problem(question, config):
+        return Prompt((), style=f"{_file(question, config)}/{style}", problem=problem)
     turns: list[Message] = []
     if config.system is not None:
         turns.append(Message("system", (Text(config.system),)))
-    for example in _shots(question, config.shots, examples):
+    for example in _shots(question, config, examples):
         turns.append(Message("user", _asked(example.question, style, config)))
         turns.append(Message("assistant", (Text(_answered(example, style, config)),)))
     turns.append(Message("user", _asked(question, style, config)))
@@ -115,19 +119,26 @@ def _words(question: Question, style: str, form: Form, config: PromptConfig) -> 
     return own.text(question, style=style, form=form, file=file)
 
 
+def _problem(question: Question, config: PromptConfig) -> str:
+    """Why the row of a question cannot be asked; empty for almost all."""
+    if not question.text.strip():
+        drawn_in = any(media.kind == "image" and not media.marker for media in question.media)
+        return "" if drawn_in else f"question {question.id} has no text and no image that holds the question"
+    if question.question_type == "multiple-choice" and not question.options and config.options == "shown":
+        return f"question {question.id} is multiple choice without any option that can be read"
+    return ""
+
+
 def _form(question: Question, config: PromptConfig) -> Form:
     if not question.text.strip():
-        seen = config.vision == "images" and not config.captions
-        if seen and any(media.kind == "image" and not media.marker for media in question.media):
+        if config.vision == "images" and not config.captions:
             return "vision"
         raise UserError(
-            f"question {question.id}: no text and no image that holds the question is shown; "
+            f"question {question.id}: its text is drawn in its image, which is not shown; "
             "MMMU-Pro's vision setting needs prompt.vision: images"
         )
     if question.question_type == "open" or config.options == "none":
         return "open"
-    if not question.options:
-        raise UserError(f"question {question.id}: a multiple-choice question without options; mend the row or make it open")
     return "multiple-choice"
 
 
@@ -162,16 +173,18 @@ def _captions(path: Path) -> Mapping[str, str | dict[int, str]]:
         raise UserError(f"prompt.captions {path}: not JSON of {{question id: text or {{number: text}}}}: {error}") from error
 
 
-def _shots(question: Question, shots: int, examples: Sequence[Example]) -> Sequence[Example]:
+def _shots(question: Question, config: PromptConfig, examples: Sequence[Example]) -> Sequence[Example]:
     usable = [
         example
         for example in examples
-        if example.question.id != question.id and not (question.cluster and example.question.cluster == question.cluster)
+        if example.question.id != question.id
+        and not (question.cluster and example.question.cluster == question.cluster)
+        and not _problem(example.question, config)
     ]
-    if len(usable) < shots:
-        raise UserError(f"prompt.shots: {shots} examples wanted for question {question.id}, {len(usable)} at hand")
+    if len(usable) < config.shots:
+        raise UserError(f"prompt.shots: {config.shots} examples wanted for question {question.id}, {len(usable)} at hand")
     subject = question.fields.get("subject")
-    return sorted(usable, key=lambda example: example.question.fields.get("subject") != subject)[:shots]
+    return sorted(usable, key=lambda example: example.question.fields.get("subject") != subject)[: config.shots]
 
 
 def _answered(example: Example, style: str, config: PromptConfig) -> str:
