@@ -1,7 +1,12 @@
 """FLOPs against torch's own counter on tiny models, and against a count by hand."""
 
+import json
+from dataclasses import asdict
+from pathlib import Path
+
 import pytest
 
+import ttc.pocket
 from ttc.compute import ModelShape, attended_pairs
 from ttc.errors import UserError
 
@@ -146,6 +151,23 @@ def test_tiles_and_projector_equal_the_counter(config):
     assert counted(lambda: generate(model, inputs, 5)) == generation
 
 
+def test_the_pocket_model_itself_equals_the_counter():
+    import torch
+    from transformers import AutoModelForImageTextToText
+
+    folder = Path(ttc.pocket.__file__).parent / "model"
+    shape = shape_of(json.loads((folder / "config.json").read_text()))
+    model = AutoModelForImageTextToText.from_pretrained(folder, attn_implementation="eager")
+    tile, side = shape.vision.tokens_per_tile, model.config.vision_config.image_size
+    ids = torch.tensor([[5] * 20 + [model.config.image_token_id] * tile + [6] * 30])
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "pixel_values": torch.rand(1, 1, 3, side, side)}
+    p = tile + 50
+    full = shape.vision_flops(tile) + shape.prefill_flops(p, full_square=True) + shape.decode_flops(9, p)
+    assert counted(lambda: generate(model, inputs, 9)) == full
+    masked = 2 * shape.layers * shape.query_heads * shape.head_dim * p * (p - 1)
+    assert full - masked == shape.prompt_flops(p, tile) + shape.decode_flops(9, p)
+
+
 @pytest.mark.parametrize("config", [QWEN2_VL, QWEN25_VL, QWEN3_VL], ids=lambda config: config["model_type"])
 def test_images_at_their_own_resolution_equal_the_counter(config):
     import torch
@@ -246,8 +268,5 @@ def test_a_known_architecture_without_a_size_is_an_error_that_names_it():
 
 
 def test_a_shape_survives_json():
-    import json
-    from dataclasses import asdict
-
     shape = shape_of(QWEN25_VL)
     assert ModelShape(**json.loads(json.dumps(asdict(shape)))) == shape
