@@ -137,17 +137,21 @@ class _Batch:
     def _run(self, input_ids: Tensor, **inputs: Any) -> Tensor:
         if self._positions is not None:
             inputs["position_ids"] = self._positions
+        if _takes(self._model, "logits_to_keep"):
+            inputs["logits_to_keep"] = 1
         prepared = self._model.prepare_inputs_for_generation(
-            input_ids, attention_mask=self._mask, use_cache=True, logits_to_keep=1, **{_CACHE: self._cache}, **inputs
+            input_ids, attention_mask=self._mask, use_cache=True, **{_CACHE: self._cache}, **inputs
         )
         return self._model(**prepared, return_dict=True).logits[:, -1]
 
 
 def _positions(model: Any, input_ids_QT: Tensor, inputs: dict[str, Any]) -> Tensor | None:
     """Position ids as the model's own `generate` would make them; None for models without."""
-    if "position_ids" not in inspect.signature(model.forward).parameters:
-        return None
-    return model._prepare_position_ids_for_generation(input_ids_QT, inputs)
+    return model._prepare_position_ids_for_generation(input_ids_QT, inputs) if _takes(model, "position_ids") else None
+
+
+def _takes(model: Any, argument: str) -> bool:
+    return argument in inspect.signature(model.forward).parameters
 
 
 def _logprobs(logits_BV: Tensor, tokens_B: Tensor) -> Tensor:
@@ -162,7 +166,8 @@ def collate(prompts: Sequence[Encoded], device: torch.device, dtype: torch.dtype
     """
     width = max(len(prompt.ids) for prompt in prompts)
     batch = {
-        "input_ids": torch.stack([_left(torch.tensor(prompt.ids), width) for prompt in prompts]),
+        # any id will do under the mask but an image placeholder, of which a model may count all
+        "input_ids": torch.stack([_left(torch.tensor(prompt.ids), width, fill=prompt.ids[-1]) for prompt in prompts]),
         "attention_mask": torch.stack([_left(torch.ones(len(prompt.ids), dtype=torch.long), width) for prompt in prompts]),
     }
     for name in sorted({name for prompt in prompts for name in prompt.tensors}):
@@ -173,8 +178,8 @@ def collate(prompts: Sequence[Encoded], device: torch.device, dtype: torch.dtype
     return {name: tensor.to(device, dtype if tensor.is_floating_point() else None) for name, tensor in batch.items()}
 
 
-def _left(tensor: Tensor, width: int) -> Tensor:
-    return pad(tensor, (width - tensor.shape[-1], 0))
+def _left(tensor: Tensor, width: int, fill: int = 0) -> Tensor:
+    return pad(tensor, (width - tensor.shape[-1], 0), value=fill)
 
 
 def _token_types(prompt: Encoded, name: str, width: int) -> Tensor:

@@ -74,6 +74,8 @@ class TransformersEngine:
     def _job(self, request: Request) -> Job:
         taken = time.perf_counter()
         encoded = self._chat.encode(request.prompt, request.images)
+        if self._chat.count_images(request.prefix):
+            raise Rejected("the reply so far holds an image placeholder, which the model would take for an image")
         encoded = replace(encoded, ids=(*encoded.ids, *request.prefix))
         limit = request.sampling.max_tokens
         if self._context is not None:

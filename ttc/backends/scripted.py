@@ -40,8 +40,8 @@ class Scripted(BaseModel, frozen=True, extra="forbid"):
     """Question ids whose samples all have this status and no text."""
     tokens_per_image: int = Field(default=0, ge=0)
     """Prompt tokens that each image counts for."""
-    model_config_json: Mapping[str, object] | None = None
-    """A model's config, to give the tokens a price in FLOPs."""
+    priced_as: Mapping[str, object] | None = None
+    """Content of a model's config.json, for the FLOPs of the tokens; none: they have none."""
     delay_seconds: float = Field(default=0.0, ge=0)
     """Pause before the samples of a request."""
     unavailable_after: int | None = Field(default=None, ge=0)
@@ -61,11 +61,11 @@ class Scripted(BaseModel, frozen=True, extra="forbid"):
 
     def shape(self) -> "ModelShape | None":
         """Shape of the model whose config was given, else None."""
-        if self.model_config_json is None:
+        if self.priced_as is None:
             return None
         from ttc.compute import ModelShape
 
-        return ModelShape.from_config(self.model_config_json)
+        return ModelShape.from_config(self.priced_as)
 
     def open(self) -> "ScriptedEngine":
         """Never fails."""

@@ -91,7 +91,7 @@ def test_collating_pads_token_tensors_on_the_left_and_pixels_at_their_ends():
     large = Encoded((3, 4, 5, 6), 0, {"pixel_values": torch.ones(1, 2, 3, 4, 8)})
     batch = collate([small, large], torch.device("cpu"), torch.float64)
     assert batch["attention_mask"].tolist() == [[0, 0, 1, 1], [1, 1, 1, 1]]
-    assert batch["input_ids"].tolist() == [[0, 0, 1, 2], [3, 4, 5, 6]]
+    assert batch["input_ids"].tolist() == [[2, 2, 1, 2], [3, 4, 5, 6]]
     assert batch["token_type_ids"].tolist() == [[0, 0, 0, 1], [0, 0, 0, 0]]
     assert batch["pixel_values"].shape == (2, 2, 3, 4, 8)
     assert batch["pixel_values"].dtype == torch.float64
