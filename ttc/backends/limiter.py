@@ -1,15 +1,20 @@
 """How many calls a server is given at once: grow until it says 429, shrink once per episode, obey Retry-After."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from time import monotonic
+
+
+class Shut(Exception):
+    """No call may start any more: another one has ended the run."""
 
 
 class Limiter:
     """Concurrency that follows the server, by additive increase and multiplicative decrease (Chiu and Jain 1989).
 
-    Doubles per round of successes until the first 429, then grows by one per round. A 429 halves it, but only once for all
-    calls that were sent before the last cut: they are one episode. Server errors and time-outs end the growth for a while.
+    Doubles per round of successes until the first 429, then grows by one per round; only while at least half of it is used. A
+    429 halves it, but only once for all calls that were sent before the last cut: they are one episode. Server errors and
+    time-outs end the growth for a while. Lives on one event loop.
     """
 
     PAUSE_SECONDS = 5.0
@@ -20,26 +25,48 @@ class Limiter:
         self._steep = True
         self._cut_at = self._grow_from = self._closed_until = 0.0
         self._running = 0
-        self._free = asyncio.Condition()
+        self._change = asyncio.Event()
+        self._shut = asyncio.Event()
 
-    async def enter(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> float:
-        """Wait for a place; returns the time at which the call starts, to be given back with its outcome."""
-        async with self._free:
-            await self._free.wait_for(lambda: self._running < int(self.limit))
-            self._running += 1
-        while (wait := self._closed_until - self._clock()) > 0:
-            await sleep(wait)
-        return self._clock()
+    async def enter(self) -> float:
+        """Wait for a place; returns the time at which the call starts, to be given back with its outcome.
 
-    async def leave(self) -> None:
+        A place is taken only once calls may start: the limit may have shrunk while all waited for a Retry-After.
+
+        Raises:
+            Shut: no call may start any more.
+        """
+        while not self._shut.is_set():
+            if (wait := self._closed_until - self._clock()) > 0:
+                await self.pause(wait)
+            elif self._running < int(self.limit):
+                self._running += 1
+                return self._clock()
+            else:
+                await self._change.wait()
+        raise Shut
+
+    def leave(self) -> None:
         """Give the place back."""
-        async with self._free:
-            self._running -= 1
-            self._free.notify_all()
+        self._running -= 1
+        self._wake()
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep. Raises Shut as soon as no call may start any more."""
+        try:
+            await asyncio.wait_for(self._shut.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Shut
+
+    def shut(self) -> None:
+        """Let no further call start; those that run go on."""
+        self._shut.set()
+        self._wake()
 
     def succeeded(self) -> None:
-        """A call came back well."""
-        if self._clock() >= self._grow_from:
+        """A call that still holds its place came back well."""
+        if self._clock() >= self._grow_from and 2 * self._running >= self.limit:
             self.limit = min(self._most, self.limit + (1.0 if self._steep else 1.0 / self.limit))
 
     def refused(self, started: float, retry_after: float) -> None:
@@ -50,6 +77,12 @@ class Limiter:
             self._cut_at, self._steep = now, False
             self.limit = max(1.0, self.limit / 2)
 
-    def faltered(self) -> None:
-        """A call met a server error or a time-out: no growth for a while."""
-        self._grow_from = self._clock() + self.PAUSE_SECONDS
+    def faltered(self, retry_after: float = 0.0) -> None:
+        """A call met a server error or a time-out: no growth for a while, and no call for `retry_after` seconds."""
+        now = self._clock()
+        self._grow_from = now + self.PAUSE_SECONDS
+        self._closed_until = max(self._closed_until, now + retry_after)
+
+    def _wake(self) -> None:
+        self._change.set()
+        self._change = asyncio.Event()
