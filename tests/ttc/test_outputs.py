@@ -3,6 +3,7 @@
 import csv
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +314,49 @@ def test_forms_are_told_by_their_content(shared: Path, tmp_path: Path):
         form_of(tmp_path / "c.json")
     with pytest.raises(UserError, match="No such file"):
         form_of(tmp_path / "absent.jsonl")
+
+
+MMVU = {
+    "id": "validation_1",
+    "video": "v.mp4",
+    "question": "Which?",
+    "question_type": "multiple-choice",
+    "choices": {"A": "yes", "B": "no"},
+    "answer": "A",
+    "metadata": {"subject": "Art", "rationale": "Because.", "knowledge": ["w"]},
+    "response": "A",
+}
+FORMS: dict[str, Any] = {
+    "jsonl": ROW,
+    "lmms-eval": LMMS,
+    "inspect_ai": INSPECT,
+    "mmvu": [MMVU],
+    "mmmu_pro": {"id": "test_Art_1", "options": "['yes', 'no']", "answer": "B", "response": "B"},
+    "mmmu file": [{**ROW, "index2ans": {"A": "yes"}, "answer": "A"}],
+    "vlmevalkit": [{"index": 1, "A": "yes", "B": "no", "answer": "A", "prediction": "A"}],
+}
+
+
+def mutilated(node: Any, junk: Any) -> Iterator[Any]:
+    """Copies of a JSON value with one part, however deep, replaced by junk."""
+    yield junk
+    for key in node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
+        for part in mutilated(node[key], junk):
+            copy = dict(node) if isinstance(node, dict) else list(node)
+            copy[key] = part
+            yield copy
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("junk", [None, 5, [], [None], {"a": 1}, "['a'"])
+def test_no_part_of_the_wrong_type_ends_in_anything_but_a_clear_line(tmp_path: Path, form: str, junk: Any):
+    file = tmp_path / ("out.jsonl" if isinstance(FORMS[form], dict) and form != "inspect_ai" else "out.json")
+    refusals: list[str] = []
+    for content in mutilated(FORMS[form], junk):
+        file.write_text(json.dumps(content))
+        try:
+            read(file, "mmmu", form=form)
+        except UserError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert all(str(file) in line and "\n" not in line for line in refusals)

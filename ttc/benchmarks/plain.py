@@ -33,8 +33,8 @@ def question(row: Row, *, benchmark: str, where: str) -> Question:
     Raises:
         UserError: no id, an unknown type, or options that are no list of texts.
     """
-    if row.get("id") in (None, ""):
-        raise UserError(f"{where}: no id; give each row one")
+    if row.get("id") in (None, "") or not isinstance(row["id"], str | int):
+        raise UserError(f"{where}: no id; give each row one, a text or a number")
     options = texts(row.get("options"), where=f"{where}, options")
     given = row.get("question_type")
     kind = _TYPES.get(str(given)) if given else ("multiple-choice" if options else "open")

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from ttc.errors import UserError
 
+Model = TypeVar("Model", bound=BaseModel)
 Rows = list[tuple[str, dict[str, Any]]]
 """`file:line` and the row."""
 
@@ -66,7 +69,7 @@ def json_lines(path: Path) -> tuple[Rows, list[str]]:
 
 def last_of_each(rows: Rows, key: Callable[[Mapping[str, Any]], object]) -> tuple[Rows, list[str]]:
     """Each row once, at the place of its last copy, and a line about those that were repeated."""
-    last = {key(row): position for position, (_, row) in enumerate(rows)}
+    last = {str(key(row)): position for position, (_, row) in enumerate(rows)}
     kept = [rows[position] for position in sorted(last.values())]
     repeated = len(rows) - len(kept)
     if not repeated:
@@ -83,3 +86,17 @@ def field(row: Mapping[str, Any], name: str, *, where: str) -> Any:
     if name not in row:
         raise UserError(f"{where}: no {name!r}; the row has {', '.join(map(str, row)) or 'nothing'}")
     return row[name]
+
+
+def checked(model: type[Model], content: object, *, where: str) -> Model:
+    """Foreign content as a model of the parts that are read.
+
+    Raises:
+        UserError: a part is missing or of another type; names its place.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UserError(f"{where}: {place or 'the whole'}: {first['msg'].lower()}") from error

@@ -2,24 +2,92 @@
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ttc.errors import UserError
 from ttc.outputs import plain
-from ttc.outputs.files import field, json_file
+from ttc.outputs.files import checked, json_file
 from ttc.outputs.replies import Known, Outputs, Reply, Stored
+
+
+class _Part(BaseModel):
+    type: str = ""
+    text: str = ""
+
+
+class _Message(BaseModel):
+    role: str = ""
+    content: str | list[_Part] = ""
+
+    @property
+    def words(self) -> str:
+        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+
+
+class _Choice(BaseModel):
+    message: _Message = _Message()
+    stop_reason: str = ""
+
+
+class _Error(BaseModel):
+    message: str = ""
+
+
+class _Output(BaseModel):
+    choices: list[_Choice] = []
+    completion: str = ""
+    error: str | None = None
+
+
+class _Score(BaseModel):
+    value: Any = None
+    answer: str | None = None
+
+
+class _Sample(BaseModel):
+    id: str | int
+    input: str | list[_Message] = ""
+    choices: list[str] | None = None
+    target: str | list[str]
+    output: _Output | None = None
+    scores: dict[str, _Score] | None = None
+    metadata: dict[str, Any] | None = None
+    error: _Error | None = None
+
+
+class _Dataset(BaseModel):
+    sample_ids: list[str | int] | None = None
+
+
+class _Config(BaseModel):
+    epochs: int | None = None
+
+
+class _Evaluation(BaseModel):
+    dataset: _Dataset = _Dataset()
+    config: _Config = _Config()
+
+
+class _Log(BaseModel):
+    """The parts of a log that are read."""
+
+    status: str = "success"
+    eval: _Evaluation = _Evaluation()
+    samples: list[_Sample] | None = None
 
 
 def read(path: Path, benchmark: str, known: Known) -> Outputs:
     """A log.
 
     Raises:
-        UserError: it cannot be read, or a sample lacks a needed key.
+        UserError: it cannot be read, or a sample lacks a needed part.
     """
-    log = _zipped(path) if path.suffix == ".eval" else json_file(path)
-    samples = field(log, "samples", where=f"outputs {path}") or []
+    log = checked(_Log, _zipped(path) if path.suffix == ".eval" else json_file(path), where=f"outputs {path}")
+    samples = log.samples or []
     replies = [
         reply
         for number, sample in enumerate(samples, start=1)
@@ -30,12 +98,10 @@ def read(path: Path, benchmark: str, known: Known) -> Outputs:
     return Outputs("inspect_ai", tuple(replies), tuple(_problems(path, log, len(samples))))
 
 
-def _problems(path: Path, log: Mapping[str, Any], found: int) -> Iterator[str]:
-    if log.get("status", "success") != "success":
-        yield f"{path}: the run ended with status {log['status']}"
-    evaluation = log.get("eval") or {}
-    planned = (evaluation.get("dataset") or {}).get("sample_ids") or []
-    expected = len(planned) * int((evaluation.get("config") or {}).get("epochs") or 1)
+def _problems(path: Path, log: _Log, found: int) -> Iterator[str]:
+    if log.status != "success":
+        yield f"{path}: the run ended with status {log.status}"
+    expected = len(log.eval.dataset.sample_ids or []) * (log.eval.config.epochs or 1)
     if expected > found:
         yield f"{path}: {expected - found} of {expected} planned samples are not in the log, nor in any number here"
 
@@ -46,46 +112,38 @@ def _zipped(path: Path) -> dict[str, Any]:
             names = archive.namelist()
             header = json.loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
             samples = [json.loads(archive.read(name)) for name in names if name.startswith("samples/")]
+            return {**header, "samples": samples}
     except OSError as error:
         raise UserError(f"outputs {path}: {error.strerror}") from error
-    except (zipfile.BadZipFile, NotImplementedError, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, KeyError, ValueError, TypeError) as error:
         raise UserError(f"outputs {path}: cannot be unpacked ({error}); write it as JSON with `inspect log dump`") from error
-    return {**header, "samples": samples}
 
 
-def _replies(sample: Mapping[str, Any], benchmark: str, known: Known, where: str) -> Iterator[Reply]:
-    output = sample.get("output") or {}
-    choices = output.get("choices") or []
-    first = choices[0] if choices else {}
-    text = output.get("completion") or _content((first.get("message") or {}).get("content"))
-    error = sample.get("error") or output.get("error")
-    if error:
-        text = {"error": error.get("message", error) if isinstance(error, dict) else error}
-    score = next(iter((sample.get("scores") or {}).values()), None)
-    metadata = sample.get("metadata") or {}
-    row = {
-        **{name: value for name, value in metadata.items() if name not in ("options", "question_type", "answer", "gold")},
-        "id": field(sample, "id", where=where),
-        "question": _question(sample.get("input")),
-        "options": sample.get("choices"),
-        "gold": field(sample, "target", where=where),
-        "response": text,
+def _replies(sample: _Sample, benchmark: str, known: Known, where: str) -> Iterator[Reply]:
+    output = sample.output or _Output()
+    first = output.choices[0] if output.choices else _Choice()
+    response: object = output.completion or first.message.words
+    if sample.error or output.error:
+        response = {"error": (sample.error.message if sample.error else output.error) or "error"}
+    score = next(iter((sample.scores or {}).values()), None)
+    metadata = {
+        name: value for name, value in (sample.metadata or {}).items() if name not in ("question_type", "answer", "response")
     }
-    finish = "length" if first.get("stop_reason") in ("max_tokens", "model_length") else "stop"
-    stored = Stored(score.get("answer"), score.get("value") in ("C", 1, 1.0, True)) if isinstance(score, dict) else None
+    row = {
+        **metadata,
+        "id": sample.id,
+        "question": _question(sample.input),
+        "options": sample.choices,
+        "gold": sample.target,
+        "response": response,
+    }
+    finish = "length" if first.stop_reason in ("max_tokens", "model_length") else "stop"
+    stored = Stored(score.answer, score.value in ("C", 1, True)) if score else None
     return plain.from_row(row, benchmark, known, where=where, stored=stored, finish=finish)
 
 
-def _question(asked: object) -> str:
+def _question(asked: str | list[_Message]) -> str:
+    """The last user turn."""
     if isinstance(asked, str):
         return asked
-    turns = asked if isinstance(asked, list) else []
-    return next((_content(turn.get("content")) for turn in reversed(turns) if turn.get("role") == "user"), "")
-
-
-def _content(content: object) -> str:
-    """Text of a message: a string, or a list of parts of which the text ones count."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    return next((turn.words for turn in reversed(asked) if turn.role == "user"), "")

@@ -58,6 +58,8 @@ def read_extracted(path: Path, benchmark: str, known: Known, golds: Path | None 
         UserError: no answer file at hand, or one of another form.
     """
     entries = json_file(path)
+    if not isinstance(entries, dict):
+        raise UserError(f"outputs {path}: {type(entries).__name__} where an object {{id: answer}} is expected")
     rows = {} if known else _answer_file(path, golds)
     replies: list[Reply] = []
     for id in known or rows:

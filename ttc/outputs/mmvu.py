@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ttc.errors import UserError
 from ttc.outputs import plain
-from ttc.outputs.files import field, json_file, json_lines, last_of_each
+from ttc.outputs.files import checked, field, json_file, json_lines, last_of_each
 from ttc.outputs.replies import Known, Outputs, Stored
 
 
@@ -35,15 +37,22 @@ def _rows(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
     return [(f"{path}, row {number}", row) for number, row in enumerate(content, start=1)], []
 
 
+class _Row(BaseModel):
+    """The parts of a row that need a shape."""
+
+    choices: dict[str, str | None]
+    metadata: dict[str, object] | None = None
+
+
 def _plain(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    choices = field(row, "choices", where=where)
-    shown = {letter: text for letter, text in choices.items() if text}
-    metadata = row.get("metadata") or {}
+    shaped = checked(_Row, row, where=where)
+    metadata = shaped.metadata or {}
+    shown = any(shaped.choices.values())
     return {
         "id": field(row, "id", where=where),
         "question": row.get("question"),
         "question_type": row.get("question_type") or ("multiple-choice" if shown else "open-ended"),
-        "options": choices if shown else None,
+        "options": shaped.choices if shown else None,
         "gold": row["ground_truth_answer"] if "ground_truth_answer" in row else field(row, "answer", where=where),
         "response": field(row, "response", where=where),
         "subject": metadata.get("subject"),

@@ -35,8 +35,8 @@ def from_row(
 ) -> Iterator[Reply]:
     """The replies of one plain row: several where `response` is a list of samples."""
     response = field(row, "response", where=where)
-    if row.get("id") in known:
-        question, gold = known[row["id"]]
+    if (id := str(row.get("id"))) in known:
+        question, gold = known[id]
     else:
         rest = {name: value for name, value in row.items() if name != "response"}
         if "gold" not in rest and "answer" not in rest:
