@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import count
 from math import comb
 from typing import Protocol
 
@@ -73,6 +74,12 @@ def beta_confidence(first: int, second: int) -> float:
     return sum(comb(tosses, heads) for heads in range(first + 1)) / 2**tosses
 
 
+@lru_cache(maxsize=1 << 14)
+def _votes_needed(second: int, confidence: float) -> int:
+    """Fewest votes of the leader that reach the confidence against a runner-up with `second`."""
+    return next(first for first in count(second) if beta_confidence(first, second) >= confidence)
+
+
 @dataclass(frozen=True, slots=True)
 class BetaStop:
     """Adaptive consistency (Aggarwal et al. 2023, arXiv:2305.11860): stop when `beta_confidence` reaches `confidence`."""
@@ -86,7 +93,8 @@ class BetaStop:
 
     def stops(self, votes: Tally) -> bool | NDArray[np.bool_]:
         """Without a vote the confidence is 1/2, so at least one is needed."""
-        return np.vectorize(beta_confidence, otypes=[float])(votes.first, votes.second) >= self.confidence
+        needed = np.array([_votes_needed(second, self.confidence) for second in range(int(np.max(votes.second)) + 1)])
+        return votes.first >= needed[votes.second]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +165,11 @@ def replay(
 
 def _stops_at(ordered_MN: NDArray[np.int64], classes: int, rule: StoppingRule) -> NDArray[np.int64]:
     """draws_M: samples drawn when the rule stops, at most all."""
-    count, k = ordered_MN.shape
-    rows = np.arange(count)
-    votes_MJ = np.zeros((count, classes + 1), dtype=np.int64)  # the last column takes those without an answer
-    first_M, second_M, leader_M, streak_M = (np.zeros(count, dtype=np.int64) for _ in range(4))
-    draws_M = np.full(count, k)
+    runs, k = ordered_MN.shape
+    rows = np.arange(runs)
+    votes_MJ = np.zeros((runs, classes + 1), dtype=np.int64)  # the last column takes those without an answer
+    first_M, second_M, leader_M, streak_M = (np.zeros(runs, dtype=np.int64) for _ in range(4))
+    draws_M = np.full(runs, k)
     for i in range(k):
         answer_M = ordered_MN[:, i]
         voted_M = answer_M >= 0
@@ -171,7 +179,7 @@ def _stops_at(ordered_MN: NDArray[np.int64], classes: int, rule: StoppingRule) -
         second_M = np.where(leads_M & ~same_M, first_M, np.where(same_M, second_M, np.maximum(second_M, mine_M)))
         leader_M = np.where(leads_M, answer_M, leader_M)
         first_M = np.maximum(first_M, mine_M)
-        again_M = (answer_M == ordered_MN[:, i - 1]) if i % rule.window else np.zeros(count, dtype=bool)
+        again_M = (answer_M == ordered_MN[:, i - 1]) if i % rule.window else np.zeros(runs, dtype=bool)
         streak_M = np.where(voted_M, np.where(again_M, streak_M + 1, 1), 0)
         if (i + 1) % rule.window == 0:
             stops_M = rule.stops(Tally(first_M, second_M, k - i - 1, streak_M == rule.window))
