@@ -21,6 +21,12 @@ NEEDED = {
 }
 
 
+def lacks(backend: str) -> str:
+    """What a backend needs and this machine has not, in words; empty where nothing is missing."""
+    missing = backend in NEEDED and importlib.util.find_spec(backend) is None
+    return f"backend {backend} needs the package {backend}, which is not installed ({NEEDED[backend]})" if missing else ""
+
+
 def examine() -> None:
     """Print the examination."""
     console = Console()

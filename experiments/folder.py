@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 
 from experiments.config import RunConfig, read_yaml, strategy_name, validate
 from experiments.run import Results
+from experiments.yardsticks import yardsticks
 from ttc.compute import ModelShape
 from ttc.errors import UserError
 from ttc.pool import Outcome
@@ -91,11 +92,20 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
         "config": config.model_dump(mode="json"),
         "identity": dict(backend.identity()),
         "shape": None if shape is None else asdict(shape),
-        "strategies": {strategy_name(s): {"uses_gold": s.uses_gold, **s.model_dump(mode="json")} for s in config.strategies},
+        "strategies": {strategy_name(s): _strategy_facts(s, config) for s in config.strategies},
         "engines": results.engines,
         "executed": asdict(results.executed),
+        "yardsticks": yardsticks(exam),
         "versions": {package: version(package) for package in used},
     }
+
+
+def _strategy_facts(strategy: Any, config: RunConfig) -> dict[str, Any]:
+    """Settings, and the oracle over the same samples: an oracle over others is no ceiling of this strategy."""
+    pool = getattr(strategy, "draw", None) and strategy.draw.pool
+    oracles = [other for other in config.strategies if other.uses_gold and pool and other.draw.pool == pool]
+    oracle = strategy_name(oracles[0]) if oracles else ""
+    return {"uses_gold": strategy.uses_gold, "oracle": oracle, **strategy.model_dump(mode="json")}
 
 
 def save(folder: Path, results: Results, facts: Manifest) -> None:

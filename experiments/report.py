@@ -19,6 +19,7 @@ from experiments.curves import Change, Curves, Entrant, Point, values_of
 from experiments.exhibits import GradedDraws, choices, exhibits, status_table
 from experiments.numbers import percent, short, signed
 from experiments.panel import Outcomes
+from experiments.yardsticks import reference_lines
 from ttc.records import Exam
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
         engines=sorted(manifest.get("engines", {}).items()),
         errors=[(entrant.name, entrant.errors) for entrant in found.entrants if entrant.errors],
         statuses=status_table(graded),
+        references=reference_lines(exam),
         methods=[
             {"index": index, "label": entrant.name}
             for index, entrant in sorted(methods, key=lambda pair: best is None or pair[1].name != best[0].name)

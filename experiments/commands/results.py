@@ -95,6 +95,7 @@ def write_results(folder: Path, results: "Results", facts: "Manifest", console: 
     """Curves, table and page of a graded run."""
     from experiments.curves import table
     from experiments.report import write_report
+    from experiments.yardsticks import reference_lines, unanswered_lines
 
     config, questions = results.plan.config, results.plan.exam.questions
     present = {field for question in questions for field in question.fields}
@@ -103,11 +104,12 @@ def write_results(folder: Path, results: "Results", facts: "Manifest", console: 
     (folder / "curves.json").write_text(found.to_json(), encoding="utf-8")
     write_report(page or folder / "report.html", facts, found, results)
     console.print(table(found, fields[0] if fields else ""))
+    for line in (*unanswered_lines(results.graded), *reference_lines(results.plan.exam)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _curves(questions: "Sequence[Question]", outcomes: "Outcomes", facts: "Manifest", fields: Sequence[str]) -> "Curves":
     from experiments.curves import curves as compute
 
-    oracle = next((name for name, strategy in facts["strategies"].items() if strategy["kind"] == "oracle"), None)
-    shared = [name for name, s in facts["strategies"].items() if "n" in s]
-    return compute(questions, outcomes, by=fields, oracles=dict.fromkeys(shared, oracle) if oracle else {})
+    oracles = {name: strategy["oracle"] for name, strategy in facts["strategies"].items() if strategy["oracle"]}
+    return compute(questions, outcomes, by=fields, oracles=oracles)

@@ -1,12 +1,17 @@
 """`ttc run`: draw, grade, and show the curves."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from experiments.config import RunConfig
+    from ttc.records import Exam
+
+Found = TypeVar("Found")
 
 
 def run(
@@ -36,23 +41,54 @@ def run(
 
 
 def _count(name: str, config: "RunConfig") -> None:
-    """What a run would draw, with everything checked that can be without loading the model."""
+    """What a run would draw, with everything checked that can be without loading the model; nothing is fetched.
+
+    Raises:
+        UserError: all that is missing here, in one line.
+    """
+    from experiments.doctor import lacks
     from experiments.run import lacking, plan
     from ttc.bank import Bank
+    from ttc.errors import UserError
 
-    planned = plan(config)
-    wanted = planned.wanted(config.backend.identity())
-    missing = lacking(Bank(config.bank), wanted)
+    missing: list[str] = []
+
+    def tried(look: "Callable[[], Found]") -> "Found | None":
+        try:
+            return look()
+        except UserError as error:
+            missing.append(str(error))
+            return None
+
+    fetches = getattr(config.benchmark, "fetch", False)
+    local = config.benchmark.model_copy(update={"fetch": False}) if fetches else config.benchmark
+    planned = tried(lambda: plan(config.model_copy(update={"benchmark": local})))
+    identity = tried(config.backend.identity)
+    absent = "" if planned is None or fetches else _absent_videos(planned.exam)
+    missing += filter(None, (lacks(config.backend.kind), absent))
+    if planned is None or identity is None or missing:
+        raise UserError(f"{name}: {'; '.join(missing)}")
+    wanted = planned.wanted(identity)
     live = [strategy.kind for strategy in config.strategies if not hasattr(strategy, "draw")]
     print(
         f"{name}: {len(planned.exam.questions):,} questions of {planned.exam.name} {planned.exam.split}, "
-        f"{sum(wanted.values()):,} samples wanted, {missing:,} to draw"
+        f"{sum(wanted.values()):,} samples wanted, {lacking(Bank(config.bank), wanted):,} to draw"
         + (f", and what {', '.join(live)} will ask for" if live else "")
     )
     for problem in planned.exam.problems[:5]:
         print(f"  data: {problem}")
     if len(planned.exam.problems) > 5:
         print(f"  data: and {len(planned.exam.problems) - 5} more problems")
+
+
+def _absent_videos(exam: "Exam") -> str:
+    """What to say where videos were never fetched: such a run would only count failures. One whose fetching failed is data."""
+    from ttc.benchmarks.videos import NOT_THERE
+
+    absent = sum(any(media.problem.startswith(NOT_THERE) for media in question.media) for question in exam.questions)
+    return (
+        f"{absent} of {len(exam.questions)} questions have a video that is not here; set benchmark.fetch=true" if absent else ""
+    )
 
 
 def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> None:
@@ -63,8 +99,11 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> 
     from experiments.progress import drawing
     from experiments.run import execute, lacking, plan
     from ttc.bank import Bank
+    from ttc.errors import UserError
 
     planned = plan(config)
+    if absent := _absent_videos(planned.exam):
+        raise UserError(f"{name}: {absent}")
     bank = Bank(config.bank)
     missing = lacking(bank, planned.wanted(config.backend.identity()))
     folders.claim(folder, config, replace=replace)

@@ -121,18 +121,13 @@ def _write_json(path: Path, content: object) -> None:
 
 
 def _print(console: "Console", found: "Scores") -> None:
-    from ttc.benchmarks.baselines import HUMANS, baselines
+    from experiments.yardsticks import reference_lines
 
     console.print(_table(found))
     for note in found.notes:
         console.print(f"note: {note}", style="dim", markup=False, highlight=False)
-    shown = [f"{line.name} {100 * line.accuracy:.2f} %" for line in baselines(found.exam)]
-    console.print(f"without looking: {', '.join(shown)}", highlight=False)
-    for band in HUMANS:
-        if band.benchmark == found.benchmark and not band.discipline:
-            middle = f", median {100 * band.median:.1f}" if band.median is not None else ""
-            reach = f"{100 * band.low:.1f}" + (f" to {100 * band.high:.1f}" if band.high > band.low else "")
-            console.print(f"people: {reach}{middle} % ({band.who}; {band.source})", highlight=False)
+    for line in reference_lines(found.exam):
+        console.print(line, markup=False, highlight=False)
 
 
 def _table(found: "Scores") -> "Table":

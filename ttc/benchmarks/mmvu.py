@@ -54,7 +54,7 @@ class MMVU(BaseModel, frozen=True, extra="forbid"):
         media = self._media(rows, source if source.is_dir() else source.parent)
         absent = sum(media[video].problem.startswith(NOT_THERE) for video in media)
         problems = (
-            [f"{absent} of {len(media)} videos are not in {self.videos}; set `fetch: true` to get them"] if absent else []
+            [f"{absent} of {len(media)} videos are not in {self.videos}; `fetch: true` gets them"] if absent else []
         )
         questions = [self._question(row, media[str(row["video"])], problems) for row in rows]
         golds = [_gold(row, question, problems) for row, question in zip(rows, questions, strict=True)]
