@@ -25,11 +25,10 @@ def extract(question: Question, reply: Sample | str) -> Answer:
     """
     if isinstance(reply, str):
         text, cut = reply, False
-    elif reply.status != "ok":
-        status = "refused" if reply.status == "refused" else "failed"
-        return Answer((), status, f"sample-{reply.status}")
-    else:
+    elif reply.status == "ok":
         text, cut = reply.text, reply.finish == "length"
+    else:
+        return Answer((), "refused" if reply.status == "refused" else "failed", f"sample-{reply.status}")
     if question.options and not may_think(text) and (fast := closing_line(question.options, text)):
         return fast
     part = final_part(text)

@@ -9,6 +9,7 @@ Where letter and text disagree (`B. glycolysis`, and glycolysis is A) the letter
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ttc.answers import statements
 from ttc.answers.markup import plain
@@ -24,10 +25,16 @@ _CLOSING = re.compile(
     r"|[.):][ \t*]+(.+))",
     re.IGNORECASE,
 )
-_UNSURE = re.compile(r"\b(?:if|whether|not|never|n't|wrong|incorrect|another|other|initial|original|previous|might|may|could|think|thought)\b", re.I)
+_UNSURE = re.compile(
+    r"\b(?:if|whether|not|never|n't|wrong|incorrect|another|other|initial|original|previous|might|may|could|think|thought)\b",
+    re.I,
+)
 _WINDOW = 300
 """Characters at the end of a reply in which its last statement is looked for first."""
-_LINE_LABEL = re.compile(r"^[\s\-•·*]*(?:\d+[.)]\s*)?(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])", re.MULTILINE | re.IGNORECASE)
+_LINE_LABEL = re.compile(
+    r"^[\s\-•·*]*(?:\d+[.)]\s*)?(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])",
+    re.MULTILINE | re.IGNORECASE,
+)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
 _REJECTED = re.compile(
     r"(?:\bnot\b|n't\b|\bnever\b|\brather than\b|\binstead of\b|\bopposed to\b|\bexcept\b|\bneither\b|\bnor\b|\bexclud\w+|\beliminat\w+|\brul\w+ out|\bwithout\b"
@@ -45,12 +52,15 @@ _LEADING_WORDS = re.compile(
     re.IGNORECASE,
 )
 _TRAILING_WORDS = re.compile(
-    r"\s*(?:选项|選項|项)$|[,\s]+(?:i think|i guess|i believe|i'd say|i would say|probably|definitely|for sure|it is|is my (?:answer|choice|guess)|please|final answer)[\s.!]*$", re.IGNORECASE
+    r"\s*(?:选项|選項|项)$|[,\s]+(?:i think|i guess|i believe|i'd say|i would say|probably|definitely|for sure|it is|is my (?:answer|choice|guess)|please|final answer)[\s.!]*$",
+    re.IGNORECASE,
 )
 _CONTINUED = re.compile(
     r"[(\[\"'“⟦]*[A-Z][)\]\"'”⟧]*(?:\s*[,(–—]|\s+(?:rather than|instead of|not|because|since|as|due to|but not|and not|over)\b)"
 )
-_LINKED_END = re.compile(r"(?:\b(?:is|are|was|equals?|be|gives|yields|about|approximately|of|to)\s+|[=≈:]\s*)([^=≈:]{1,50}?)\s*[.!]?\s*$")
+_LINKED_END = re.compile(
+    r"(?:\b(?:is|are|was|equals?|be|gives|yields|about|approximately|of|to)\s+|[=≈:]\s*)([^=≈:]{1,50}?)\s*[.!]?\s*$"
+)
 
 
 def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
@@ -61,9 +71,14 @@ def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
         text: the reply without its thinking.
         cut: the reply was cut at the token limit: only statements count, because its end is not its last word.
     """
-    fast = closing_line(texts, text)
-    if fast:
+    if fast := closing_line(texts, text):
         return fast
+    return _read(texts, text, cut)
+
+
+@lru_cache(maxsize=8192)
+def _read(texts: tuple[str, ...], text: str, cut: bool) -> Answer:
+    """Cached, because the samples of one question repeat each other, and a grading pass is often repeated."""
     options = prepare(texts)
     field = answer_field(text)
     if field:
@@ -91,9 +106,7 @@ def read_choice(texts: tuple[str, ...], text: str, cut: bool = False) -> Answer:
     return Answer((), silence(shown) or ("truncated" if cut else "unclear"), "none")
 
 
-_READ = {
-    (letter, rule): Answer((letter,), "answered", rule) for letter in LETTERS for rule in ("answer-line", "whole-reply")
-}
+_READ = {(letter, rule): Answer((letter,), "answered", rule) for letter in LETTERS for rule in ("answer-line", "whole-reply")}
 
 
 def closing_line(texts: tuple[str, ...], text: str) -> Answer | None:
@@ -134,7 +147,7 @@ def _from_field(options: Options, value: str, several: bool, rule: str) -> Answe
 
 def _answer(reading: Reading, rule: str, shown: str) -> Answer:
     if reading.letter == AMBIGUOUS:
-        return Answer((), silence(shown) or "unclear", f"{rule}-several")
+        return Answer((), "unclear", f"{rule}-several")
     if reading.letter is None:
         return Answer((), silence(shown) or "abstained", f"{rule}-none")
     return Answer((reading.letter,), "answered", f"{rule}" if reading.rule == "letter" else f"{rule}-text")
@@ -180,7 +193,9 @@ def _labelled(options: Options, line: str) -> Reading | None:
     said = spoken(rest)
     if _REJECTED_AFTER.match(said[len(own) :] if own and said.startswith(own) else rest):
         return None
-    if options.letter_of(rest) or (own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))):
+    if options.letter_of(rest) or (
+        own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))
+    ):
         # a letter with a text of another option is the letter, but `A photosynthesis` is a text with its article
         return Reading(letter, "letter") if found[1] or options.letter_of(rest) in (letter, None) else None
     if found[2] or echoes_list(options, letter, rest):
@@ -260,7 +275,12 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
     if label and len(labels) > 1 and labels[-1] == label[1].upper():
         return None
     letters = named(options, last)
-    if not letters and (linked := _LINKED_END.search(last)) and (letter := options.letter_of(linked[1])) and not _REJECTED.search(linked[1]):
+    if (
+        not letters
+        and (linked := _LINKED_END.search(last))
+        and (letter := options.letter_of(linked[1]))
+        and not _REJECTED.search(linked[1])
+    ):
         letters = {letter}
     return Reading(letters.pop(), "text") if len(letters) == 1 and not statements.hedged(last) else None
 
@@ -270,21 +290,11 @@ def named(options: Options, sentence: str) -> set[str]:
     letters = {
         found[1].upper()
         for found in statements.OPTION_MENTION.finditer(sentence)
-        if found[1].upper() in options.letters and not _rejected(sentence, found)
+        if found[1].upper() in options.letters and not _rejected(sentence, found.start(), found.end())
     }
     said = spoken(sentence)
-    for pattern, letter in options.mentions:
-        kept, position = [], 0
-        for found in pattern.finditer(said):
-            if not _rejected(said, found):
-                letters.add(letter)
-            kept.append(said[position : found.start()])
-            position = found.end()
-        # what a longer text covered is blanked, so that a shorter one inside it is not found
-        said = " ¦ ".join([*kept, said[position:]])
-    return letters
+    return letters | {letter for letter, start, end in options.mentioned_in(said) if not _rejected(said, start, end)}
 
 
-def _rejected(sentence: str, mention: re.Match[str]) -> bool:
-    before = sentence[max(0, mention.start() - 60) : mention.start()]
-    return bool(_REJECTED.search(before) or _REJECTED_AFTER.match(sentence, mention.end()))
+def _rejected(sentence: str, start: int, end: int) -> bool:
+    return bool(_REJECTED.search(sentence[max(0, start - 60) : start]) or _REJECTED_AFTER.match(sentence, end))

@@ -105,7 +105,9 @@ def _join_formulas(sets: "DisjointSet", values: Sequence[str], quantities: dict[
         if number is None:
             continue
         for value, quantity in quantities.items():
-            if quantity.number == number or (quantity.step and quantity.digits >= 3 and abs(quantity.number - number) <= quantity.step / 2):
+            if quantity.number == number or (
+                quantity.step and quantity.digits >= 3 and abs(quantity.number - number) <= quantity.step / 2
+            ):
                 sets.merge(formula, value)
     for left, right in combinations(chosen, 2):
         if not sets.connected(left, right) and mathematics.equal(left, right):

@@ -4,7 +4,9 @@ import re
 import unicodedata
 
 # full-width forms, mathematical letters, circled and bracketed letters
-_STYLED = re.compile("[\uff01-\uff5e\u3000\U0001d400-\U0001d7ff\u24b6-\u24e9\u249c-\u24b5\U0001f110-\U0001f12b\U0001f130-\U0001f149]")
+_STYLED = re.compile(
+    "[\uff01-\uff5e\u3000\U0001d400-\U0001d7ff\u24b6-\u24e9\u249c-\u24b5\U0001f110-\U0001f12b\U0001f130-\U0001f149]"
+)
 _ENCLOSED = re.compile("[\U0001f150-\U0001f169\U0001f170-\U0001f189]\ufe0f?")
 _MARKS = str.maketrans(
     {
@@ -47,8 +49,12 @@ _WRAPPER = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|up|normal)?|math(?:bf|rm|it|sf|tt|bb|cal|normal)|mbox|hbox|bm|boldsymbol|operatorname|emph|underline"
     r"|pmb|textnormal)\s*\{([^{}]*)\}"
 )
-_LATEX_NOISE = re.compile(r"\\[()\[\],;:! ]|\\(?:left|right|quad|qquad|displaystyle|large|Large|huge|bf|rm|it)(?![A-Za-z])|\$|(?<!\\)~")
-_EMPHASIS = re.compile(r"\*{2,}|(?<![\w*)\]])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*(\s]|$)|__+|`+|(?<![A-Za-z0-9])_(?=[A-Za-z(])|(?<=[A-Za-z).])_(?![A-Za-z0-9])")
+_LATEX_NOISE = re.compile(
+    r"\\[()\[\],;:! ]|\\(?:left|right|quad|qquad|displaystyle|large|Large|huge|bf|rm|it)(?![A-Za-z])|\$|(?<!\\)~"
+)
+_EMPHASIS = re.compile(
+    r"\*{2,}|(?<![\w*)\]])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*(\s]|$)|__+|`+|(?<![A-Za-z0-9])_(?=[A-Za-z(])|(?<=[A-Za-z).])_(?![A-Za-z0-9])"
+)
 _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*|>[ \t]*)+", re.MULTILINE)
 _HTML = re.compile(r"</?(?:b|i|u|p|strong|em|mark|code|span|div|br|sub|sup|h\d)(?:\s[^<>]*)?/?>")
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = "sqrt|log|ln|sin|cos|tan|exp|pi|theta|omega|alpha|beta|gamma|lambda|sigma|rho|phi|mu|infty"
 _FORMULA = re.compile(r"\\[a-zA-Z]+|[=^√π∞+*/<>]|\d|\b(?:sqrt|log|ln|sin|cos|tan|exp|pi)\b")
-_PROSE = re.compile(r"(?<![\\A-Za-z])(?!(?:" + _FUNCTIONS + r"|frac|dfrac|text|left|right|times|cdot)(?![a-z]))[A-Za-z]{4,}|[A-Za-z]{2,} [A-Za-z]{3,}")
+_PROSE = re.compile(
+    r"(?<![\\A-Za-z])(?!(?:"
+    + _FUNCTIONS
+    + r"|frac|dfrac|text|left|right|times|cdot)(?![a-z]))[A-Za-z]{4,}|[A-Za-z]{2,} [A-Za-z]{3,}"
+)
 _BARE_FUNCTION = re.compile(r"(?<![\\A-Za-z])(" + _FUNCTIONS + r")(?![a-z])")
 _BARE_ROOT = re.compile(r"(?:√|\\sqrt)\s*(?:\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z](?![A-Za-z])))")
 _ANY_SIGN = frozenset("xyztnk")
@@ -79,5 +83,7 @@ def _parsed(text: str, limit: int | None) -> "Basic | None":
         return None
     if expression.has(Abs):
         return expression
-    positive = {symbol: Symbol(str(symbol), positive=True) for symbol in expression.free_symbols if str(symbol) not in _ANY_SIGN}
+    positive = {
+        symbol: Symbol(str(symbol), positive=True) for symbol in expression.free_symbols if str(symbol) not in _ANY_SIGN
+    }
     return expression.xreplace(positive)  # pyright: ignore[reportArgumentType]

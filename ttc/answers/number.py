@@ -136,7 +136,9 @@ def close(number: Fraction, gold: Fraction, gold_as_written: Quantity, tolerance
         return True
     written = abs(gold_as_written.number)
     scale = abs(gold) / written if written else Fraction(1)
-    step = gold_as_written.step or (Fraction(1) if gold_as_written.digits >= 3 and gold_as_written.number.denominator == 1 else Fraction(0))
+    step = gold_as_written.step or (
+        Fraction(1) if gold_as_written.digits >= 3 and gold_as_written.number.denominator == 1 else Fraction(0)
+    )
     return error <= min(step * scale / 2, ROUNDING_CAP * abs(gold))
 
 

@@ -26,7 +26,10 @@ _FOREIGN = re.compile(
     r"(?:\s+\w+)?\s*(?::|\s(?:es|est|ist|é|è)(?=\s))\s*",
     re.IGNORECASE,
 )
-_CONCLUDES = re.compile(r"\b(?:therefore|thus|hence|so|consequently|in conclusion|finally|in summary|overall|we (?:get|find|obtain|have|conclude))\b", re.IGNORECASE)
+_CONCLUDES = re.compile(
+    r"\b(?:therefore|thus|hence|so|consequently|in conclusion|finally|in summary|overall|we (?:get|find|obtain|have|conclude))\b",
+    re.IGNORECASE,
+)
 _LINK = re.compile(
     r"\b(?:is|are|was|were|be|equals?|equal to|becomes?|remains?|gives|yields|shows?|depicts?|demonstrates?|illustrates?|represents?|indicates?|means|points? (?:to|at)|"
     r"called|termed|known as|named|identified as|referred to as|classified as|described as|comes (?:out )?to|get|obtain|find|have|filled (?:in )?with)\s*:?\s+"
@@ -49,7 +52,9 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _BUT = re.compile(r"^not\s+.+?\bbut\s+(?:rather\s+|instead\s+)?", re.IGNORECASE)
-_CHAIN = re.compile(r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|, or (?:about|approximately|roughly)|\bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*")
+_CHAIN = re.compile(
+    r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|, or (?:about|approximately|roughly)|\bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*"
+)
 _HEDGE = re.compile(r"\b(?:either\b.+\bor|neither\b.+\bnor|between\b.+\band)\b|^[^a-zA-Z]*\S+\s+or\s+\S+$", re.IGNORECASE)
 _APPROXIMATE = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|approx\.?|or|i\.e\.,?)?\s*([^()]+)[)\]]$")
 _CURRENCY = re.compile(r"^([-−]?)\s*[$€£¥]\s*([-−]?\d.*)$")
@@ -154,7 +159,9 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
         if not _LINK.search(shown) or parse_quantity(shown):
             yield shown, "whole-reply"
     last = lines[-1].strip(" -•*")
-    if len(lines) > 1 and (parse_quantity(last) or (len(last.split()) <= 4 and not _LINK.search(last) and not last.endswith(":"))):
+    if len(lines) > 1 and (
+        parse_quantity(last) or (len(last.split()) <= 4 and not _LINK.search(last) and not last.endswith(":"))
+    ):
         yield last, "last-line"
     sentences = [part for part in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+", shown) if part.strip(" .-*")]
     concluding = [part for part in sentences if _CONCLUDES.search(part)]
@@ -178,7 +185,9 @@ def _filled_blank(question: str, shown: str) -> str | None:
     if not before or len(before) + len(after) < 3:
         return None
     gap = r"\W+"
-    pattern = rf"\b{gap.join(map(re.escape, before))}\s+[\"'_*]*(.{{1,80}}?)[\"'_*]*" + (rf"\s+{gap.join(map(re.escape, after))}\b" if after else r"\s*\.?\s*$")
+    pattern = rf"\b{gap.join(map(re.escape, before))}\s+[\"'_*]*(.{{1,80}}?)[\"'_*]*" + (
+        rf"\s+{gap.join(map(re.escape, after))}\b" if after else r"\s*\.?\s*$"
+    )
     found = list(re.finditer(pattern, shown, re.IGNORECASE | re.MULTILINE))
     value = found[-1][1].strip() if found else ""
     return value if value and not _BLANK.search(value) and not re.match(r"not\b", value, re.IGNORECASE) else None

@@ -15,7 +15,18 @@ AMBIGUOUS = "?"
 """Stands for a letter where a reply names several options, or a text that two options share."""
 
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_SYMBOLS = {"times": "×", "cdot": "·", "degree": "°", "circ": "°", "%": "%", "pm": "±", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥"}
+_SYMBOLS = {
+    "times": "×",
+    "cdot": "·",
+    "degree": "°",
+    "circ": "°",
+    "%": "%",
+    "pm": "±",
+    "leq": "≤",
+    "le": "≤",
+    "geq": "≥",
+    "ge": "≥",
+}
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi psi omega"
 _SYMBOLS |= {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK.split())}
 _SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREEK.split()) if name != "sigmaf"}
@@ -27,6 +38,9 @@ _ENDS = " \t\n.,;:!?"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _LABEL = re.compile(r"\(?[A-Za-z][.):]\s+(?=\S)")
 _IMAGE = re.compile(r"<\s*image\s*\d+\s*>", re.IGNORECASE)
+_NUMBER_BLANK = re.compile(r"(?<=\d)\s+(?=[^\W\d_]|%|°)")
+_NUMBER_UNIT = re.compile(r"(?<=\d)(?=[^\W\d_]|%|°)")
+_NUMBER_GOES_ON = re.compile(r"%|[.,/^]\d|\s*[-+*/×=^]\s*[\d(]")
 _SPACES = re.compile(r"\s+")
 
 
@@ -61,12 +75,14 @@ class Options:
     @cached_property
     def caseless(self) -> dict[str, str]:
         """As `exact`, case dropped."""
-        return _unique((fold(text).casefold(), letter) for letter, text in self._pairs)
+        return _unique((text.casefold(), letter) for text, letter in self.exact.items())
 
     @cached_property
     def bare(self) -> dict[str, str]:
         """As `caseless`, without a leading article or an embedded label."""
-        return _unique((fold(_without_article(_LABEL.sub("", text.strip(), count=1))).casefold(), letter) for letter, text in self._pairs)
+        return _unique(
+            (fold(_without_article(_LABEL.sub("", text.strip(), count=1))).casefold(), letter) for letter, text in self._pairs
+        )
 
     @cached_property
     def numbers(self) -> dict[Fraction | tuple[object, ...], str]:
@@ -82,15 +98,22 @@ class Options:
         return {letter: spoken(text) for letter, text in self._pairs}
 
     @cached_property
-    def mentions(self) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """Pattern of each text as whole words, longest first, and its letter, AMBIGUOUS for a text that options share."""
-        texts = _unique((text.strip(_ENDS), letter) for letter, text in self.spoken.items())
-        labels = self.letters.lower()
-        return tuple(
-            (_mention(text), texts[text])
-            for text in sorted(texts, key=len, reverse=True)
-            if not (len(text.strip("()")) == 1 and text.strip("()") in labels)
+    def mentions(self) -> tuple[tuple[str, str], ...]:
+        """Spoken text, with and without the blank between a number and its unit, and letter or AMBIGUOUS; longest first.
+
+        Single letters that label an option are left out.
+        """
+        texts = _unique(
+            (form, letter)
+            for letter, text in self.spoken.items()
+            for form in _spacings(text.strip(_ENDS))
+            if not self._is_label(form)
         )
+        return tuple((text, texts[text]) for text in sorted(texts, key=lambda text: (-len(text), text)))
+
+    def _is_label(self, key: str) -> bool:
+        key = key.strip("()[].:")
+        return len(key) == 1 and key.upper() in self.letters
 
     def letter_of(self, text: str) -> str | None:
         """The option whose text this is; AMBIGUOUS for a text that several share; None for anything else.
@@ -98,7 +121,7 @@ class Options:
         One letter that labels an option is never taken for the text of another.
         """
         key = fold(text)
-        if not key or (len(key.strip("()[].:")) == 1 and key.strip("()[].:").upper() in self.letters):
+        if not key or self._is_label(key):
             return None
         if key in self.exact:
             return self.exact[key]
@@ -116,11 +139,20 @@ class Options:
     def starts(self, text: str) -> str | None:
         """The option whose text opens this one, the longest if several do, and ends there as a word."""
         text = spoken(text)
-        for pattern, letter in self.mentions:
-            found = pattern.match(text)
-            if found:
-                return letter
-        return None
+        return next((letter for own, letter in self.mentions if text.startswith(own) and _is_whole(text, 0, len(own))), None)
+
+    def mentioned_in(self, said: str) -> list[tuple[str, int, int]]:
+        """Options whose texts occur in a spoken text as whole words: letter, start and end. Texts inside longer ones do not count."""
+        found, taken = [], [False] * len(said)
+        for own, letter in self.mentions:
+            start = said.find(own)
+            while start >= 0:
+                end = start + len(own)
+                if not any(taken[start:end]) and _is_whole(said, start, end):
+                    found.append((letter, start, end))
+                    taken[start:end] = [True] * len(own)
+                start = said.find(own, start + 1)
+        return found
 
     def is_image(self, letter: str) -> bool:
         """Whether the option is nothing but pictures, so that a reply cannot repeat its text."""
@@ -146,16 +178,22 @@ def _unique(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
     return table
 
 
-def _mention(text: str) -> re.Pattern[str]:
-    """The text as whole words: no digit, sign or decimal point may touch a number at either end."""
-    numeric = text[:1].isdigit() or text[:1] in "$-+."
-    body = re.escape(text).replace(r"\ ", r"\s*" if numeric else r"\s+")
-    if numeric:
-        # the blank between a number and its unit is a matter of taste
-        body = re.sub(r"(?<=\d)(?=\\?[^\W\d_]|%)(?!\\s)", r"\\s*", body)
-    first, last = text[0], text[-1]
-    before = r"(?<![\w.])" if not (first.isdigit() or first in ".$") else r"(?<![\w.,/^-])(?<![-+]\s)(?<![\w)]\s[-])"
-    if first in "-+":
-        before = r"(?<![\w.,)])"
-    after = r"(?![\w%])(?![.,/^]\d)(?!\s*[-+*/×=^]\s*[\d(])" if last.isdigit() else r"(?!\w)"
-    return re.compile(before + body + after)
+def _spacings(text: str) -> set[str]:
+    """The blank between a number and its unit is a matter of taste."""
+    return {text, _NUMBER_BLANK.sub("", text), _NUMBER_UNIT.sub(" ", text)} if text else set()
+
+
+def _is_whole(said: str, start: int, end: int) -> bool:
+    """Whether a stretch is whole words: no letter, digit, sign or decimal point that belongs to it touches it."""
+    first, last = said[start], said[end - 1]
+    before, after = said[max(0, start - 2) : start], said[end : end + 4]
+    if before and (before[-1].isalnum() or before[-1] in "_."):
+        return False
+    if first.isdigit() or first in ".$":
+        if before and (before[-1] in ",/^-+" or before in ("- ", "+ ")):
+            return False
+    elif first in "-+" and before and before[-1] in ",)":
+        return False
+    if after and (after[0].isalnum() or after[0] == "_"):
+        return False
+    return not (last.isdigit() and _NUMBER_GOES_ON.match(after))

@@ -35,7 +35,10 @@ _CONNECTIVE = re.compile(
 )
 _EITHER = re.compile(r"\s*(?:either|both|between|neither|one of|any of|all of|not)\b", re.IGNORECASE)
 _RUN = re.compile(r"[A-Z]{2,}(?![A-Za-z0-9])")
-_SENTENCE_END = re.compile(r"(?<![A-Z])\.(?=\s+[A-Z(\"]|\s*$)|[!?;](?=\s|$)|\n|\s[-–—]\s|⟧|,?\s(?:because|since|as it|which|given that|due to|not)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(
+    r"(?<![A-Z])\.(?=\s+[A-Z(\"]|\s*$)|[!?;](?=\s|$)|\n|\s[-–—]\s|⟧|,?\s(?:because|since|as it|which|given that|due to|not)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,12 @@ def _by_text(options: Options, value: str) -> str | None:
 def _by_letter(options: Options, value: str, offset: int) -> Reading | None:
     """A letter at the very start of the value, or several."""
     run = _RUN.match(value)
-    if run and set(run[0]) <= set(options.letters) and len(set(run[0])) == len(run[0]) and not value[run.end() :].strip(" .*⟧)]}\"'"):
+    if (
+        run
+        and set(run[0]) <= set(options.letters)
+        and len(set(run[0])) == len(run[0])
+        and not value[run.end() :].strip(" .*⟧)]}\"'")
+    ):
         return Reading(AMBIGUOUS, "several", offset + run.end())
     found = _LETTER.match(value)
     if not found or found[1].upper() not in options.letters:
@@ -168,7 +176,14 @@ def _stands(options: Options, letter: str, rest: str) -> bool:
     if own and spoken(after).startswith(own[:40]):
         return True
     if _CONNECTIVE.match(after):
-        return not (letter == "I" or (letter == "A" and after[0].islower() and not re.match(r"because|since|as |for |is |due|which|and |but |with ", after)))
+        return not (
+            letter == "I"
+            or (
+                letter == "A"
+                and after[0].islower()
+                and not re.match(r"because|since|as |for |is |due|which|and |but |with ", after)
+            )
+        )
     return letter not in "AI" and after[0].isupper() and bool(re.match(r"[A-Z][a-z']+\s+[a-z]", after))
 
 

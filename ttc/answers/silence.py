@@ -32,7 +32,9 @@ _ABSTAINED = re.compile(
 )
 _SPAN = 300
 """Characters at both ends of a long reply in which a refusal is looked for."""
-_BLANK = re.compile(r"(?:n/?a|none|null|nil|nothing|unknown|unsure|undefined|no answer|not applicable|pass|\?+|-+|_+|\.+)", re.IGNORECASE)
+_BLANK = re.compile(
+    r"(?:n/?a|none|null|nil|nothing|unknown|unsure|undefined|no answer|not applicable|pass|\?+|-+|_+|\.+)", re.IGNORECASE
+)
 
 
 def silence(text: str) -> Literal["refused", "abstained"] | None:

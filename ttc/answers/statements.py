@@ -63,7 +63,10 @@ _FITS = re.compile(
 )
 OPTION_MENTION = re.compile(r"(?<![A-Za-z])(?i:options?|choices?|answer)\s+[(\[\"'“⟦]*([A-Z])(?![A-Za-z0-9'’])")
 _JOINS = re.compile(r"\b(?:and|or)\s*\Z")
-_LEADS = re.compile(r"(?:^|[.,;:!?\n(\-–—>⟦\"]|\b(?:so|thus|therefore|hence|that|because|since|only|and|but|then|think|believe|conclude|say|overall|clearly))\s*$", re.IGNORECASE)
+_LEADS = re.compile(
+    r"(?:^|[.,;:!?\n(\-–—>⟦\"]|\b(?:so|thus|therefore|hence|that|because|since|only|and|but|then|think|believe|conclude|say|overall|clearly))\s*$",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[.,;:!?\n—]|\b(?:so|but|therefore|thus|hence|then|however|and)\b", re.IGNORECASE)
 _DISCOUNTED = re.compile(
     r"\b(?:if|whether|suppos\w+|assum\w+|unless|had|not|never|doubt\w*|deny|might|may|could|tempt\w*|at first|initially|mistak\w*|misread\w*|thought|"
@@ -84,17 +87,39 @@ _RETRACTED = re.compile(
     r"(?:wrong|incorrect|not right|not correct|mistake|error|right)\b|\bscratch that\b|\b(?:strike|ignore|disregard) (?:that|this|my)\b",
     re.IGNORECASE,
 )
-_HEDGED = re.compile(r"\b(?:either|might|maybe|possibly|perhaps|could be|may be|not sure|unsure|uncertain|unclear)\b", re.IGNORECASE)
-EXPLAINS = re.compile(r"(?:the|this|it|because|since|as|in|based|given|according|from|to|by|explanation|reason|we|there|here|these|that)\b", re.IGNORECASE)
+_HEDGED = re.compile(
+    r"\b(?:either|might|maybe|possibly|perhaps|could be|may be|not sure|unsure|uncertain|unclear)\b", re.IGNORECASE
+)
+EXPLAINS = re.compile(
+    r"(?:the|this|it|because|since|as|in|based|given|according|from|to|by|explanation|reason|we|there|here|these|that)\b",
+    re.IGNORECASE,
+)
 _MARKED = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Z])[.):\]\s](.*)$", re.MULTILINE | re.IGNORECASE)
 _NEXT_ITEM = re.compile(r"(?<=[.;!,，。；])\s*(?=\(?[A-Z][).:\]]\s|(?:Option|option)\s[A-Z]\b)")
 _GOOD = re.compile(r"(?:[✓✔✅☑]|\b(?:correct|right|true|yes)\b)[^\w]*(?:$|[.;,(])", re.IGNORECASE)
 _BAD = re.compile(r"[✗✘❌✖×]|\b(?:incorrect|wrong|false|no|not|eliminated|ruled out)\b|n't\b", re.IGNORECASE)
 
 # one of these must occur for a pattern to match: looking for words is far cheaper than trying patterns
-_FOREIGN_WORDS = ("respuesta", "opci", "alternativa", "reponse", "antwo", "respost", "rispost", "opzione", "svar", "odpowied", "cevap", "jawaban")
-_CHOOSE_STEMS = tuple("choos chose select pick go opt settl vot stick lean mark guess conclude say bet believe think argue deduce infer".split())
-_VERDICT_WORDS = tuple("correct right answer best better closest accurate appropriate choice option suitable valid most what more".split())
+_FOREIGN_WORDS = (
+    "respuesta",
+    "opci",
+    "alternativa",
+    "reponse",
+    "antwo",
+    "respost",
+    "rispost",
+    "opzione",
+    "svar",
+    "odpowied",
+    "cevap",
+    "jawaban",
+)
+_CHOOSE_STEMS = tuple(
+    "choos chose select pick go opt settl vot stick lean mark guess conclude say bet believe think argue deduce infer".split()
+)
+_VERDICT_WORDS = tuple(
+    "correct right answer best better closest accurate appropriate choice option suitable valid most what more".split()
+)
 _FITS_WORDS = (
     "fits matches satisfies works agrees holds applies remains left only wins answers aligns completes describes corresponds meets makes stands"
 ).split()
@@ -121,7 +146,10 @@ def decide(options: Options, shown: str) -> Statement | None:
     corrections = [
         statement
         for statement in found
-        if last and not statement.firm and statement.start > last.start and _CORRECTS.search(shown[last.reading.end : statement.start + 12])
+        if last
+        and not statement.firm
+        and statement.start > last.start
+        and _CORRECTS.search(shown[last.reading.end : statement.start + 12])
     ]
     if corrections:
         last = corrections[-1]
@@ -132,7 +160,9 @@ def decide(options: Options, shown: str) -> Statement | None:
     earlier = [statement for statement in found if statement.start < last.start]
     if earlier and earlier[-1].reading.letter not in (None, AMBIGUOUS, last.reading.letter):
         between = shown[earlier[-1].reading.end : last.start]
-        if re.fullmatch(r"[\s,)\].⟧\"']*(?:or|and/or)\s+(?:maybe|possibly|perhaps|else)?\s*(?:that )?(?:the )?", between, re.IGNORECASE):
+        if re.fullmatch(
+            r"[\s,)\].⟧\"']*(?:or|and/or)\s+(?:maybe|possibly|perhaps|else)?\s*(?:that )?(?:the )?", between, re.IGNORECASE
+        ):
             return Statement(last.start, Reading(AMBIGUOUS, "several"), last.rule)
     if _RETRACTED.search(shown, last.reading.end) or _denied(options, shown, last):
         return Statement(last.start, Reading(AMBIGUOUS, "several"), "retracted")
@@ -211,8 +241,16 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
     yield from _verdicts(options, shown)
     for pattern, rule in ((_INFER, "inferred"), (_POINTS, "pointed-at")):
         for found in pattern.finditer(lowered):
-            reading = None if _JOINS.search(lowered, max(0, found.start() - 6), found.start()) else read_letter(options, shown, found.end())
-            if reading and not _discounted(shown, found.start()) and shown[reading.end : reading.end + 2].strip(" )⟧\"'")[:1] != "?":
+            reading = (
+                None
+                if _JOINS.search(lowered, max(0, found.start() - 6), found.start())
+                else read_letter(options, shown, found.end())
+            )
+            if (
+                reading
+                and not _discounted(shown, found.start())
+                and shown[reading.end : reading.end + 2].strip(" )⟧\"'")[:1] != "?"
+            ):
                 yield Statement(found.start(), reading, rule, firm=False)
 
 
@@ -229,10 +267,16 @@ def _verdicts(options: Options, shown: str) -> Iterator[Statement]:
             letter = found["letter"]
             if letter.upper() not in options.letters or (letter.islower() and not found["intro"]):
                 continue
-            if not found["intro"] and not found[0].lstrip().startswith(("(", "[", "⟦")) and not _LEADS.search(shown[max(0, found.start() - 16) : found.start()]):
+            if (
+                not found["intro"]
+                and not found[0].lstrip().startswith(("(", "[", "⟦"))
+                and not _LEADS.search(shown[max(0, found.start() - 16) : found.start()])
+            ):
                 continue
             before = shown[max(0, found.start() - 24) : found.start()]
-            if _discounted(shown, found.start()) or re.search(r"\b(?:or|and|nor|neither)\s*(?:option\s*)?$|[/&]\s*$", before, re.IGNORECASE):
+            if _discounted(shown, found.start()) or re.search(
+                r"\b(?:or|and|nor|neither)\s*(?:option\s*)?$|[/&]\s*$", before, re.IGNORECASE
+            ):
                 continue
             if not found["intro"] and letter == "I" and not found[0].startswith(("(", "[", "⟦")):
                 continue

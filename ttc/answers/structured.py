@@ -21,7 +21,9 @@ _TAG = re.compile(
     r"(.*?)(?:<\s*/\s*\1\s*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_HINT = re.compile(r"""["'](?:\s*[:=])|</?\s*(?:final|correct|answer|choice|option|conclusion|solution|response|output|result|ans)""", re.I)
+_HINT = re.compile(
+    r"""["'](?:\s*[:=])|</?\s*(?:final|correct|answer|choice|option|conclusion|solution|response|output|result|ans)""", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

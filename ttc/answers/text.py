@@ -19,15 +19,34 @@ _SIGN = re.compile(r"(?<![\w)])-(?=\s?[\d.])|(?<=[\w)])\s+-\s+(?=[\w(])")
 _KEPT = re.compile(r"[^\w+/*=<>%&#°!~|∞√π]|_")
 _ARTICLE = re.compile(r"(?:(?:an?|the)\s+)+(?=\S)", re.IGNORECASE)
 _PARENTHESIS = re.compile(r"\s+[(\[]([^()\[\]]+)[)\]]\s*")
-_ALIAS = re.compile(r",?\s*\b(?:also (?:known as|called|termed)|a\.?k\.?a\.?|i\.e\.,?|otherwise known as|or simply|abbreviated as)\s+", re.IGNORECASE)
+_ALIAS = re.compile(
+    r",?\s*\b(?:also (?:known as|called|termed)|a\.?k\.?a\.?|i\.e\.,?|otherwise known as|or simply|abbreviated as)\s+",
+    re.IGNORECASE,
+)
 _NO_ALIAS = re.compile(r"(?:not|or|and|e\.g|for|in|if|see|which|with|than|rather|opposed)\b", re.IGNORECASE)
 _LABELLED = re.compile(
     r"(?:point|region|step|label|option|area|structure|letter|figure|image|graph|curve|diagram|part|section|line|node|arrow|choice|picture|site|position|"
     r"panel|location|number|stage|type|boy|object|item|component)\s+[(\"']?([A-Za-z]|\d{1,2})[)\"']?",
     re.IGNORECASE,
 )
-_SPELLINGS = (("ae", "e"), ("oe", "e"), ("our", "or"), ("yse", "yze"), ("isation", "ization"), ("ising", "izing"), ("ised", "ized"), ("ise", "ize"))
-_WORDS = (("aluminium", "aluminum"), ("centre", "center"), ("fibre", "fiber"), ("metre", "meter"), ("litre", "liter"), ("sulph", "sulf"))
+_SPELLINGS = (
+    ("ae", "e"),
+    ("oe", "e"),
+    ("our", "or"),
+    ("yse", "yze"),
+    ("isation", "ization"),
+    ("ising", "izing"),
+    ("ised", "ized"),
+    ("ise", "ize"),
+)
+_WORDS = (
+    ("aluminium", "aluminum"),
+    ("centre", "center"),
+    ("fibre", "fiber"),
+    ("metre", "meter"),
+    ("litre", "liter"),
+    ("sulph", "sulf"),
+)
 
 
 @lru_cache(maxsize=65536)

@@ -23,7 +23,7 @@ class Reply:
 
 def may_think(text: str) -> bool:
     """Whether there may be thinking in a reply; False is certain."""
-    return "<" in text or "◁" in text or "THINK]" in text
+    return "<" in text or "THINK]" in text or not (text.isascii() or "◁" not in text)
 
 
 def final_part(text: str) -> Reply:

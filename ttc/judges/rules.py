@@ -49,14 +49,18 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
         for value in answer.values:
             ground = self._ground(accepted, value, tolerance)
             if ground:
-                return Verdict(1.0, rule=f"rules: {ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else ""))
+                return Verdict(
+                    1.0, rule=f"rules: {ground}" + (f" within {self.relative_tolerance:g}" if ground == "number" else "")
+                )
             parts = [part for part in _PARTS.split(value) if part]
             if len(accepted) > 1 and len(parts) > 1 and all(self._ground(accepted, part, tolerance) for part in parts):
                 return Verdict(1.0, rule="rules: every part")
         return Verdict(0.0, rule="rules: different")
 
     def _ground(self, accepted: tuple[str, ...], value: str, tolerance: Fraction) -> str | None:
-        return next((ground for text in accepted if (ground := ground_of_equality(text, value, tolerance, self.formulas))), None)
+        return next(
+            (ground for text in accepted if (ground := ground_of_equality(text, value, tolerance, self.formulas))), None
+        )
 
 
 def accepted_answers(gold: Gold) -> tuple[str, ...]:
