@@ -25,10 +25,12 @@ LEVEL = "topic_difficulty"
 _OFFICIAL: Mapping[str, Literal["mmmu", "mmmu_pro"] | None] = {
     "mmmu": "mmmu",
     "mmmu_pro": "mmmu_pro",
-    "jsonl": "mmmu",
+    "jsonl": "mmmu_pro",
     "mmvu": None,
 }
-"""Whose official rules a benchmark is scored by. MMVU's official judge is a language model."""
+"""Whose official rules a benchmark is scored by. MMVU's official judge is a language model. Plain rows name no benchmark and get
+MMMU-Pro's; `ttc score mmmu` on the same file gives MMMU's.
+"""
 
 
 @dataclass(frozen=True, slots=True)

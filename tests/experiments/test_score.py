@@ -217,6 +217,16 @@ def test_the_command_prints_counts_intervals_baselines_and_writes_json(cli: Any,
     assert json.loads(target.read_text())["rules"]["official"]["by"]["topic_difficulty"]["Hard"]["correct"] == 164
 
 
+def test_every_extraction_case_is_right_through_the_whole_line(shared: Path, tmp_path: Path):
+    cases = [json.loads(line) for line in (shared / "cases/extraction.jsonl").read_text().splitlines()]
+    keys = ("question_type", "options", "gold", "response")
+    found = run(tmp_path, *({key: case[key] for key in keys} for case in cases), rules=["careful"])
+    for case, row in zip(cases, found.rows, strict=True):
+        reading = row.readings["careful"]
+        prediction = list(reading.prediction) if isinstance(reading.prediction, tuple) else reading.prediction
+        assert (prediction, reading.correct) == (case["right_prediction"], case["right_correct"]), case["response"]
+
+
 def test_the_direct_file_shows_how_much_the_official_rules_lose(shared: Path):
     file = shared / "data/mmmu_pro/gpt-4o_standard(10 options)_direct.jsonl"
     found = scored(read(file, "mmmu_pro"), "mmmu_pro")
@@ -230,7 +240,7 @@ def test_audit_shows_where_the_rules_differ(cli: Any, tmp_path: Path):
     file = tmp_path / "out.jsonl"
     rows = [
         {**ROW, "id": "same"},
-        {**ROW, "id": "lost", "response": "I think: option (B) is not the correct answer. Answer: A"},
+        {**ROW, "id": "lost", "response": "The answer is (A). Option (B) is not the correct answer."},
     ]
     file.write_text("\n".join(json.dumps(row) for row in rows))
     shown = cli("audit", file).output
