@@ -83,16 +83,27 @@ def rejection_at_k(
     draws = fsum(comb(len(refused), j) / comb(n, j) for j in range(k))
 
     rest = 0.0
-    if all_refused:  # else the pool of refused samples is too small to vote or rank k of them
-        pool = [credits[i] for i in refused]
-        if fallback == "vote":
-            require_parallel(answers=answers, credits=credits)
-            rest = vote_at_k([answers[i] for i in refused], pool, k)
-        elif fallback == "best":
-            rest = best_of_k([scores[i] for i in refused], pool, k)
-        elif fallback == "greedy":
-            rest = greedy_credit
+    if all_refused and fallback == "greedy":
+        rest = greedy_credit
+    elif all_refused and fallback != "abstain":  # else too few refused samples to vote or rank k of them
+        rest = _among(refused, scores, credits, k, fallback, answers)
     return Rejection(coverage, accepted_credit, all_refused / every * rest, draws, accepted)
+
+
+def _among(
+    refused: Sequence[int],
+    scores: Sequence[float | None],
+    credits: Sequence[float],
+    k: int,
+    fallback: Literal["vote", "best"],
+    answers: Sequence[Hashable],
+) -> float:
+    """Credit of choosing among k refused samples: exactly the vote or the best of that smaller pool."""
+    pool = [credits[i] for i in refused]
+    if fallback == "best":
+        return best_of_k([scores[i] for i in refused], pool, k)
+    require_parallel(answers=answers, credits=credits)
+    return vote_at_k([answers[i] for i in refused], pool, k)
 
 
 @dataclass(frozen=True, slots=True)
