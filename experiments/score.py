@@ -28,8 +28,8 @@ _OFFICIAL: Mapping[str, Literal["mmmu", "mmmu_pro"] | None] = {
     "jsonl": "mmmu_pro",
     "mmvu": None,
 }
-"""Whose official rules a benchmark is scored by. MMVU's official judge is a language model. Plain rows name no benchmark and get
-MMMU-Pro's; `ttc score mmmu` on the same file gives MMMU's.
+"""Whose official rules a benchmark is scored by. MMVU's official judge is a language model. Plain rows name no benchmark and
+get MMMU-Pro's; `ttc score mmmu` on the same file gives MMMU's.
 """
 
 
