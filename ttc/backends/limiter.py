@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 
@@ -13,17 +14,17 @@ class Limiter:
     """Concurrency that follows the server, by additive increase and multiplicative decrease (Chiu and Jain 1989).
 
     Doubles per round of successes until the first 429, then grows by one per round; only while at least half of it is used. A
-    429 halves it, but only once for all calls that were sent before the last cut: they are one episode. Server errors and
-    time-outs end the growth for a while. Lives on one event loop.
+    429 halves it, but only once for all calls that were sent before the last cut: they are one episode. From there it doubles
+    back to three quarters of what it was, so that a few stray 429s do not starve a run. After a server error or a time-out,
+    only calls that are sent later make it grow. A server that lets calls queue never says 429, so a slow call ends the growth
+    too, before queueing ends in time-outs. Lives on one event loop.
     """
 
-    PAUSE_SECONDS = 5.0
-
-    def __init__(self, start: int, most: int, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, start: int, most: int, *, slow_seconds: float = inf, clock: Callable[[], float] = monotonic) -> None:
         self.limit = float(min(start, most))
-        self._most, self._clock = most, clock
-        self._steep = True
-        self._cut_at = self._grow_from = self._closed_until = 0.0
+        self._most, self._slow_seconds, self._clock = most, slow_seconds, clock
+        self._steep_below = inf
+        self._cut_at = self._faltered_at = self._closed_until = 0.0
         self._running = 0
         self._change = asyncio.Event()
         self._shut = asyncio.Event()
@@ -64,24 +65,26 @@ class Limiter:
         self._shut.set()
         self._wake()
 
-    def succeeded(self) -> None:
-        """A call that still holds its place came back well."""
-        if self._clock() >= self._grow_from and 2 * self._running >= self.limit:
-            self.limit = min(self._most, self.limit + (1.0 if self._steep else 1.0 / self.limit))
+    def succeeded(self, started: float) -> None:
+        """A call that started then, and still holds its place, came back well."""
+        quick = self._clock() - started < self._slow_seconds
+        if quick and started >= self._faltered_at and 2 * self._running >= self.limit:
+            self.limit = min(self._most, self.limit + (1.0 if self.limit < self._steep_below else 1.0 / self.limit))
 
     def refused(self, started: float, retry_after: float) -> None:
         """A call that started then got a 429: nobody calls for `retry_after` seconds."""
         now = self._clock()
         self._closed_until = max(self._closed_until, now + retry_after)
         if started >= self._cut_at:
-            self._cut_at, self._steep = now, False
+            self._cut_at, self._steep_below = now, 0.75 * self.limit
             self.limit = max(1.0, self.limit / 2)
 
-    def faltered(self, retry_after: float = 0.0) -> None:
-        """A call met a server error or a time-out: no growth for a while, and no call for `retry_after` seconds."""
+    def faltered(self, started: float, retry_after: float) -> None:
+        """A call that started then met a server error or a time-out: nobody calls for `retry_after` seconds, if it asked so."""
         now = self._clock()
-        self._grow_from = now + self.PAUSE_SECONDS
         self._closed_until = max(self._closed_until, now + retry_after)
+        if started >= self._faltered_at:
+            self._faltered_at = now
 
     def _wake(self) -> None:
         self._change.set()

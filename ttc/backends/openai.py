@@ -91,7 +91,7 @@ class _Engine:
         self._config, self._key = config, key
         self._spent, self._answered = 0.0, 0
         self._runner = asyncio.Runner()
-        self._limiter = Limiter(config.concurrency, config.most_concurrency)
+        self._limiter = Limiter(config.concurrency, config.most_concurrency, slow_seconds=config.attempt_seconds / 2)
         self._client = openai.AsyncOpenAI(
             api_key=key,
             base_url=config.base_url,
@@ -147,12 +147,12 @@ class _Engine:
                 self._check_spending()
                 found = await self._attempt(call, body, begun)
                 if not isinstance(found, Trouble):
-                    self._limiter.succeeded()
+                    self._limiter.succeeded(started)
                     return found
                 if found.busy:
                     self._limiter.refused(started, found.retry_after)
                 else:
-                    self._limiter.faltered(found.retry_after)
+                    self._limiter.faltered(started, found.retry_after)
             finally:
                 self._limiter.leave()
             self.failures[found.what] += 1
