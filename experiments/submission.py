@@ -20,7 +20,7 @@ def submission(plan: Plan, backend: Backend, bank: Bank, name: str) -> dict[str,
     Raises:
         UserError: no strategy of that name, or one that needs the gold.
     """
-    strategies: dict[str, Strategy] = {strategy_name(s): s for s in plan.config.strategies if not s.uses_gold}
+    strategies = {strategy_name(s): s for s in plan.config.strategies if not s.uses_gold}
     if name not in strategies:
         raise UserError(f"strategy {name!r}: this run can submit {', '.join(strategies)}")
     selections = asyncio.run(_solve_all(plan, backend, bank, strategies[name]))

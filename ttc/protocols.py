@@ -103,7 +103,11 @@ class ReadingJudge(Protocol):
 class Strategy(Protocol):
     """Spends samples on one question and stands by an answer."""
 
-    kind: str
+    @property
+    def kind(self) -> str:
+        """Its name in configs."""
+        ...
+
     uses_gold: ClassVar[bool]
     """True for what needs the truth, such as the oracle: kept out of tables of methods."""
 

@@ -54,7 +54,7 @@ class Question:
     media: tuple[Media, ...] = ()
     """Exactly the media that text and options refer to, each once, and those without a marker."""
     fields: Fields = field(default_factory=dict)
-    """Group names: subject, discipline, topic_difficulty, subfield, img_type (several values), and whatever the benchmark has."""
+    """Group names: subject, discipline, topic_difficulty, subfield, img_type (several values), and the benchmark's own."""
     cluster: str = ""
     """Questions that share an image, a video or a source have the same cluster, for intervals; empty means alone."""
 
@@ -81,7 +81,7 @@ class FrameRule(BaseModel, frozen=True, extra="forbid"):
     """Which frames of a video are shown, and how large. Part of a sample's key."""
 
     kind: Literal["linspace", "fps"] = "linspace"
-    """`linspace`: `frames` frames evenly from first to last (MMVU's rule); `fps`: one frame every 1/fps seconds, at most `frames`."""
+    """`linspace`: `frames` frames evenly from first to last (MMVU's rule); `fps`: a frame every 1/fps seconds, at most `frames`."""
     frames: int = Field(default=32, gt=0)
     """Number of frames, or the cap under `fps`; clamped to what exists, never repeated."""
     fps: float = Field(default=1.0, gt=0)
@@ -192,7 +192,8 @@ class Sample:
     text: str
     """The reply without special tokens (and without `prefix`)."""
     status: SampleStatus = "ok"
-    """`refused`: by a filter of the provider; `rejected`: the request can never work, such as a prompt over the context length; `media`: unusable image or video."""
+    """`refused`: by a filter of the provider; `rejected`: can never work, such as a prompt over the context length; `media`: an
+    image or a video cannot be used."""
     reason: str = ""
     """What happened, where the status is not `ok`."""
     finish: Finish = ""

@@ -35,14 +35,14 @@ class _Single(BaseModel, frozen=True, extra="forbid"):
         return pools.outcome(pool, k, credit=sum(pool.credits) / pool.n, coverage=answered)
 
 
-class Direct(_Single):
+class Direct(_Single, frozen=True, extra="forbid"):
     """Answer at once, greedily by default."""
 
     kind: Literal["direct"] = "direct"
     style: ClassVar[Style] = "direct"
 
 
-class ChainOfThought(_Single):
+class ChainOfThought(_Single, frozen=True, extra="forbid"):
     """Reason first, then answer, greedily by default (Wei et al. 2022, arXiv:2201.11903)."""
 
     kind: Literal["cot"] = "cot"
