@@ -187,7 +187,7 @@ def pack(jobs: Iterable[Job], budget_tokens: int) -> Iterator[list[tuple[Job, ra
 
 def load_model(config: Transformers) -> tuple[Any, bool]:
     """The model on its device, and whether it takes images. Raises UserError where it cannot be loaded whole."""
-    location = config.location()
+    device, location = _device(config.device), config.location()
     arguments: dict[str, Any] = {**location.arguments, "trust_remote_code": config.trust_remote_code}
     if config.gguf:
         arguments["gguf_file"] = config.gguf
@@ -219,17 +219,21 @@ def load_model(config: Transformers) -> tuple[Any, bool]:
         raise UserError(
             f"model {config.model}: float64 does not work with eager attention; set attention=sdpa or dtype=float32"
         )
-    device = _device(config.device)
     _tune(config, model, device)
     return model.to(device).eval(), takes_images
 
 
 def _device(wanted: str) -> torch.device:
-    if wanted != "auto":
-        return torch.device(wanted)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    """The device to use. Raises UserError where there is none such."""
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    device = torch.device(wanted)
+    gpus = torch.cuda.device_count()
+    if (device.type == "cuda" and (device.index or 0) >= gpus) or (
+        device.type == "mps" and not torch.backends.mps.is_available()
+    ):
+        raise UserError(f"device={wanted}: torch sees {gpus} CUDA devices here; set device=auto or device=cpu")
+    return device
 
 
 def _tune(config: Transformers, model: Any, device: torch.device) -> None:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 class Transformers(Checkpoint, frozen=True, extra="forbid"):
     """Samples with seeds of their own, so that a sample is the same whatever the batch: exactly so in float64 on a CPU, but for
-    near ties in float32; lower precision rounds differently by batch.
+    near ties in float32; lower precision rounds differently by batch. A token's noise hangs on the sample's seed, the token's
+    position in the whole reply and its id, so a continuation with the same seed goes on as the uncut reply would have.
 
     What is not a field of `Checkpoint` changes speed and memory, not the samples, and is no part of their keys.
     """

@@ -183,3 +183,13 @@ def test_an_unknown_architecture_is_refused(copy: Path):
 def test_pixels_for_a_processor_that_does_not_know_them_are_refused(vision_model: Path):
     with pytest.raises(UserError, match="max_pixels=100"):
         Transformers(model=str(vision_model), max_pixels=100).open()
+
+
+def test_a_device_that_is_not_there_is_refused_before_loading(text_model: Path):
+    with pytest.raises(UserError, match=r"device=cuda:63: torch sees .* CUDA devices here"):
+        Transformers(model=str(text_model), device="cuda:63").open()
+
+
+def test_float64_with_eager_attention_is_refused_for_it_would_give_nan_where_prompts_are_padded(text_model: Path):
+    with pytest.raises(UserError, match="attention=sdpa or dtype=float32"):
+        Transformers(model=str(text_model), dtype="float64", attention="eager").open()
