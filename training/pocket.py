@@ -8,7 +8,7 @@ A killed run goes on from its last checkpoint under the same command. Batch `ste
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from training import pocket_model
 from ttc.errors import UserError
 from ttc.pocket import exam
-from ttc.prompts import render
+from ttc.pocket.problem import Problem
 from ttc.records import Question
 
 if TYPE_CHECKING:
@@ -38,10 +38,18 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     batch: int = Field(default=128, gt=0)
     micro_batch: int = Field(default=32, gt=0)
     """Sequences per forward pass; those of a batch are sorted by length first, so that little is padding."""
-    easy_steps: int = Field(default=300, ge=0)
-    """Steps at the start with Easy questions alone: short sequences, in which reading the image is most of the loss."""
+    same_steps: int = Field(default=60, ge=0)
+    """First of all, steps in which every value of a picture is the same: what digits look like, before where to look."""
+    read_steps: int = Field(default=160, ge=0)
+    """Then steps in which the model lists what the image shows: many values to read in few tokens."""
+    easy_steps: int = Field(default=80, ge=0)
+    """Then steps with Easy questions alone: short sequences, in which reading the image is most of the loss."""
     direct: float = Field(default=0.12, ge=0, le=1)
     """Share of questions that are asked for the bare answer."""
+    seldom: float = Field(default=0.02, ge=0, le=1)
+    """Share kept of the questions that use one of `SELDOM`: what the model hardly ever met, it does not know well."""
+    read: float = Field(default=0.05, ge=0, le=1)
+    """Share of images that are only read."""
     muon_rate: float = 0.02
     """Learning rate of the matrices inside the layers (Muon)."""
     adam_rate: float = 0.003
@@ -53,6 +61,13 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     layers: int = 4
     vision_width: int = 96
     vision_layers: int = 2
+
+
+SELDOM = frozenset({"$", "&", "~", "!", "three", "power"})
+"""Symbols and laws that training leaves out most of the time, so that the model errs in knowledge as well."""
+
+LEAP = 6_000_000
+"""From a question left out to the one taken instead: of the same level and type, and beyond the end of any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,10 @@ class Trainer:
     def _checkpoint(self) -> Path:
         return self.out / "checkpoint.pt"
 
+    @property
+    def _log(self) -> Path:
+        return self.out / "log.jsonl"
+
     def train(self, *, minutes: float, save_every: int = 100) -> None:
         """Go on to the last step, or until the minutes are over; the state is on disk afterwards."""
         start = time.monotonic()
@@ -94,7 +113,7 @@ class Trainer:
             before = time.monotonic()
             loss = self.advance()
             row = {"step": self.step, "loss": round(loss, 6), "seconds": round(time.monotonic() - before, 3)}
-            with (self.out / "log.jsonl").open("a") as log:
+            with self._log.open("a") as log:
                 log.write(json.dumps(row) + "\n")
             if self.step % save_every == 0:
                 self.save()
@@ -152,11 +171,20 @@ class Trainer:
             optimizer.load_state_dict(held)
         torch.set_rng_state(state["generator"])
         self.step = state["step"]
+        # a killed run has logged steps that its checkpoint does not hold
+        rows = self._log.read_text().splitlines(keepends=True) if self._log.exists() else []
+        self._log.write_text("".join(rows[: self.step]))
 
     def export(self, folder: Path) -> None:
         """The model with all that `from_pretrained` needs."""
         self.model.save_pretrained(folder)
         self.processor.save_pretrained(folder)
+        # the plain name asks for torchvision and warns on a machine without it
+        settings = folder / "processor_config.json"
+        named = json.loads(settings.read_text())
+        named["image_processor"]["image_processor_type"] = "Idefics3ImageProcessorPil"
+        settings.write_text(json.dumps(named, indent=2) + "\n")
+        (folder / "model.safetensors").chmod(0o644)
 
 
 def micro_batches(config: PocketTraining, step: int, processor: "Idefics3Processor"):
@@ -167,31 +195,48 @@ def micro_batches(config: PocketTraining, step: int, processor: "Idefics3Process
 
 
 def pixels(question: Question) -> np.ndarray:
-    """The question's image as the processor hands it to the network: 1 x 3 x height x width, from -1 to 1."""
+    """The question's image as the processor hands it to the network: 1 x 3 x height x width."""
     data = question.media[0].data
     assert data is not None
     image = np.asarray(Image.open(BytesIO(data)), dtype=np.float32).transpose(2, 0, 1)
-    return (image / 255 - 0.5)[None] / 0.5
+    mean, deviation = (np.array(of, dtype=np.float32)[:, None, None] for of in (pocket_model.MEAN, pocket_model.DEVIATION))
+    return (image / 255 - mean)[None] / deviation
 
 
 def _rows(config: PocketTraining, step: int, processor: "Idefics3Processor") -> list[tuple[list[int], int, np.ndarray]]:
     """Token ids, where the reply starts in them, and the image, of each sequence of a step."""
     rng = Random(f"{config.seed}/{step}")
-    subjects = list(exam.SUBJECTS)
     prompts, replies, images = [], [], []
     for number in range(step * config.batch, (step + 1) * config.batch):
-        index = number // len(subjects)
-        if step < config.easy_steps:
-            index *= len(exam.STEPS)  # levels turn with the index, Easy first
-        source = exam.problem("train", subjects[number % len(subjects)], index)
-        style = "direct" if rng.random() < config.direct else "cot"
+        source, style = _lesson(config, step, number, rng)
         question = exam.question(source)
-        prompts.append(_expanded(pocket_model.spoken(render(question, style=style))))
-        replies.append(pocket_model.reply(source, style) + pocket_model.END)
+        prompts.append(_expanded(pocket_model.asked(question, style)))
+        replies.append(pocket_model.reply(source, style, rng) + pocket_model.END)
         images.append(pixels(question))
     asked = processor.tokenizer(prompts)["input_ids"]
     said = processor.tokenizer(replies)["input_ids"]
     return [(a + s, len(a), image) for a, s, image in zip(asked, said, images, strict=True)]
+
+
+def _lesson(config: PocketTraining, step: int, number: int, rng: Random) -> tuple[Problem, str]:
+    """Question `number` of the run, made as easy as this part of the course wants it, and the style to ask it in."""
+    subjects = list(exam.SUBJECTS)
+    index, subject = number // len(subjects), subjects[number % len(subjects)]
+    reading = config.same_steps + config.read_steps
+    if step < reading + config.easy_steps:
+        index *= len(exam.STEPS)  # levels turn with the index, Easy first
+    source = exam.problem("train", subject, index)
+    while SELDOM.intersection(move.rule for move in source.chain.moves) and rng.random() >= config.seldom:
+        index += LEAP
+        source = exam.problem("train", subject, index)
+    if step < config.same_steps:
+        value = rng.randrange(1, 10)
+        chain = replace(source.chain, quantities=dict.fromkeys(source.chain.quantities, value))
+        source = replace(source, chain=chain, options=())
+    draw = rng.random()
+    if step < reading or draw < config.read:
+        return source, "read"
+    return source, "direct" if draw < config.read + config.direct else "cot"
 
 
 def _expanded(text: str) -> str:

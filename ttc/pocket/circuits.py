@@ -10,9 +10,6 @@ from ttc.pocket.problem import Chain, Expression, Move, Rule, Subject, walk
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-GRAIN = 48
-"""Pixel noise: the source of errors in reading."""
-
 PLACES = {"R1": (0, 1), "R2": (0, 2), "R3": (1, 3), "R4": (3, 2), "R5": (3, 1), "I": (2, 0)}
 """Row and column of the cell that shows each value."""
 
@@ -67,7 +64,7 @@ def draw(quantities: Mapping[str, int], rng: Random) -> "Image":
         shape(frame, fill=sketch.paper, outline=sketch.ink)
         sketch.digit(value, row, column)
         sketch.label(name, *LABELS[name])
-    return sketch.finish(GRAIN)
+    return sketch.finish()
 
 
 SUBJECT = Subject("Circuits", "Diagrams", "Electricity", RULES, write, draw)

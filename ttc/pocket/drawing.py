@@ -10,6 +10,15 @@ from PIL import Image, ImageDraw
 CELL = 12
 SIDE = 4 * CELL
 
+GRAIN = 48
+"""Most that noise moves a channel of a pixel, of 255."""
+
+FAINT = 0.3
+"""Share of digits in faded print. Faded print under grain is the source of errors in reading."""
+
+FAINTNESS = (0.03, 0.25)
+"""How much of the ink is left of a faded digit, at least and at most."""
+
 # rows of a 5 x 7 glyph, the leftmost pixel in the highest bit
 DIGITS = {
     0: (14, 17, 19, 21, 25, 17, 14),
@@ -49,24 +58,27 @@ class Sketch:
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.paper = tuple(rng.randrange(200, 256) for _ in range(3))
+        self.paper = tuple(rng.randrange(215, 256) for _ in range(3))
         self.ink = tuple(rng.randrange(0, 60) for _ in range(3))
         self.image = Image.new("RGB", (SIDE, SIDE), self.paper)
         self.draw = ImageDraw.Draw(self.image)
 
     def digit(self, value: int, row: int, column: int) -> None:
-        """A large digit in one cell, up to one pixel off its middle."""
+        """A large digit in one cell, up to one pixel off its middle, and now and then so faint that grain may hide it."""
+        strength = self.rng.uniform(*FAINTNESS) if self.rng.random() < FAINT else 1.0
+        ink = tuple(round(paper + strength * (ink - paper)) for paper, ink in zip(self.paper, self.ink, strict=True))
         x = column * CELL + 4 + self.rng.randrange(-1, 2)
         y = row * CELL + 3 + self.rng.randrange(-1, 2)
-        self.draw.point([(x + dx, y + dy) for dx, dy in _pixels(DIGITS[value], 5)], fill=self.ink)
+        self.draw.point([(x + dx, y + dy) for dx, dy in _pixels(DIGITS[value], 5)], fill=ink)
 
     def label(self, text: str, x: int, y: int) -> None:
         """Small lettering with its top left corner at pixel (x, y)."""
         for n, character in enumerate(text):
             self.draw.point([(x + 4 * n + dx, y + dy) for dx, dy in _pixels(LETTERING[character], 3)], fill=self.ink)
 
-    def finish(self, grain: int) -> Image.Image:
-        """The picture under grain: every channel of every pixel moves by up to `grain`, evenly distributed."""
+    def finish(self) -> Image.Image:
+        """The picture under grain of a random strength, evenly distributed over every channel of every pixel."""
+        grain = self.rng.randrange(GRAIN + 1)
         noise = np.frombuffer(self.rng.randbytes(SIDE * SIDE * 3), dtype=np.uint8).reshape(SIDE, SIDE, 3)
         shift = (noise.astype(np.int32) * (2 * grain + 1)) // 256 - grain
         return Image.fromarray(np.clip(np.asarray(self.image) + shift, 0, 255).astype(np.uint8))

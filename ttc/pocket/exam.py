@@ -19,7 +19,7 @@ SEEDS = MappingProxyType({"train": 1117, "validation": 2229, "test": 3343})
 SIZES = MappingProxyType({"validation": 300, "test": 600})
 """Questions of a split; `train` has no end."""
 
-STEPS = MappingProxyType({"Easy": (1, 2), "Medium": (3, 4), "Hard": (5, 6)})
+STEPS = MappingProxyType({"Easy": (1, 2), "Medium": (3, 4), "Hard": (5, 6, 7, 8)})
 """Moves of a chain at each level."""
 
 

@@ -11,9 +11,6 @@ from ttc.pocket.problem import Chain, Expression, Move, Rule, Subject, walk
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-GRAIN = 48
-"""Pixel noise: the source of errors in reading."""
-
 ROWS = "pqr"
 COLUMNS = "123"
 
@@ -74,7 +71,7 @@ def draw(quantities: Mapping[str, int], rng: Random) -> "Image":
         sketch.label(ROWS[n], 5, (n + 1) * CELL + 4)
     for name, value in quantities.items():
         sketch.digit(value, ROWS.index(name[0]) + 1, COLUMNS.index(name[1]) + 1)
-    return sketch.finish(GRAIN)
+    return sketch.finish()
 
 
 SUBJECT = Subject("Tables", "Tables", "Symbols", RULES, write, draw)
