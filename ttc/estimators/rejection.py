@@ -95,7 +95,7 @@ def _among(
     scores: Sequence[float | None],
     credits: Sequence[float],
     k: int,
-    fallback: Literal["vote", "best"],
+    fallback: Fallback,
     answers: Sequence[Hashable],
 ) -> float:
     """Credit of choosing among k refused samples: exactly the vote or the best of that smaller pool."""
