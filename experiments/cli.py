@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import bank, look, results, run, score
+from experiments.commands import bank, cost, look, results, run, score
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.run)
+app.command("cost")(cost.cost)
 app.command("curves")(results.curves)
 app.command("report")(results.report)
 app.command("compare")(results.compare)

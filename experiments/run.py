@@ -4,7 +4,6 @@ questions -> samples (bank, then engine) -> answers, verdicts -> outcomes -> cur
 """
 
 import asyncio
-import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,9 +90,7 @@ def _examples(config: RunConfig) -> list[Example]:
     if not config.prompt.shots:
         return []
     if "dev" not in get_args(type(config.benchmark).model_fields["split"].annotation):
-        raise UserError(
-            f"prompt.shots={config.prompt.shots}: {config.benchmark.kind} has no dev split; set 0"
-        )
+        raise UserError(f"prompt.shots={config.prompt.shots}: {config.benchmark.kind} has no dev split; set 0")
     dev = config.benchmark.model_copy(update={"split": "dev"}).load()
     return [Example(question, dev.golds[question.id]) for question in dev.questions]
 
@@ -127,29 +124,29 @@ def execute(
 Drawn = dict[str, dict[str, list[Sample]]]
 
 
+def draw_all(plan: Plan, backend: Backend, bank: Bank, *, on_sample: Callable[[Sample], None] = lambda sample: None) -> Drawn:
+    """The plan's samples by draw label and question id, without grading. Raises as `execute`."""
+    return asyncio.run(_draw(plan, backend, bank, Results(plan), "", on_sample))
+
+
 async def _draw(
     plan: Plan, backend: Backend, bank: Bank, results: Results, run: str, on_sample: Callable[[Sample], None]
 ) -> Drawn:
     """All samples of all draws, by label and question id; live strategies leave what they found in `results`."""
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, dispatcher.stop)
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for label, draw in plan.draws.items():
-                    for question in plan.exam.questions:
-                        tasks.create_task(_draw_one(plan, dispatcher, question, draw, drawn[label]))
-                for strategy in plan.config.strategies:
-                    if not hasattr(strategy, "draw"):
+            with dispatcher.stopping_on_signals():
+                async with asyncio.TaskGroup() as tasks:
+                    for label, draw in plan.draws.items():
                         for question in plan.exam.questions:
-                            tasks.create_task(_solve_one(plan, dispatcher, backend, question, strategy, results))
+                            tasks.create_task(_draw_one(plan, dispatcher, question, draw, drawn[label]))
+                    for strategy in plan.config.strategies:
+                        if not hasattr(strategy, "draw"):
+                            for question in plan.exam.questions:
+                                tasks.create_task(_solve_one(plan, dispatcher, backend, question, strategy, results))
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
-        finally:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.remove_signal_handler(number)
         results.executed = dispatcher.executed
     return drawn
 

@@ -81,7 +81,7 @@ class FrameRule(BaseModel, frozen=True, extra="forbid"):
     """Which frames of a video are shown, and how large. Part of a sample's key."""
 
     kind: Literal["linspace", "fps"] = "linspace"
-    """`linspace`: `frames` frames evenly from first to last (MMVU's rule); `fps`: a frame every 1/fps seconds, at most `frames`."""
+    """`linspace`: `frames` frames evenly from first to last (MMVU's rule); `fps`: one every 1/fps seconds, at most `frames`."""
     frames: int = Field(default=32, gt=0)
     """Number of frames, or the cap under `fps`; clamped to what exists, never repeated."""
     fps: float = Field(default=1.0, gt=0)
