@@ -5,9 +5,11 @@ idles between batches. Every sample goes to the bank before anybody sees it.
 """
 
 import asyncio
+import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ttc import keys, media
@@ -216,6 +218,18 @@ class Dispatcher:
         self._queue.end(drop=True)
         if self._serving is None:
             self._fail(Stopped("stopped before anything was drawn; the same command starts it again"))
+
+    @contextmanager
+    def stopping_on_signals(self) -> Iterator[None]:
+        """Inside, SIGTERM and Ctrl-C call `stop`. Signals reach the main thread only; elsewhere this changes nothing."""
+        numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+        for number in numbers:
+            self._loop.add_signal_handler(number, self.stop)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                self._loop.remove_signal_handler(number)
 
     def _start(self) -> None:
         if self._serving is None:

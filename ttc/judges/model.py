@@ -5,7 +5,9 @@ items -> prompts -> samples (bank first, so that a judged reply is never paid fo
 
 import asyncio
 import json
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,20 +16,29 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from ttc.answers.thinking import final_part
 from ttc.backends import AnyBackend
+from ttc.backends.openai import OpenAI
 from ttc.bank import Bank
 from ttc.dispatcher import Dispatcher
 from ttc.errors import UserError
 from ttc.judges.item import Item
 from ttc.judges.rules import Rules
-from ttc.records import Message, Prompt, Question, Sample, Sampling, Text, Verdict
+from ttc.prompts.templates import fill
+from ttc.protocols import Backend
+from ttc.records import Answer, Message, Prompt, Question, QuestionType, Sample, Sampling, Text, Verdict
 
 
 class _Ruling(BaseModel):
     """What the judge must write."""
 
-    extracted_answer: str
+    extracted_answer: str | float | None
     correct: bool
+
+    @property
+    def credit(self) -> float:
+        """1 for a right answer. Right about nothing is how an empty reply once got credit on every question of a benchmark."""
+        return float(self.correct and bool(str(self.extracted_answer or "").strip()))
 
 
 RULING_FORMAT = {
@@ -43,7 +54,8 @@ RULING_FORMAT = {
         },
     },
 }
-"""For `backend.extra.response_format`: holds a server that can to the form of a ruling."""
+_LONE_BACKSLASH = re.compile(r'(?<!\\)\\(?!["\\/n]|u[0-9a-fA-F]{4})')
+"""Of LaTeX that a judge did not escape: in JSON `\\frac` begins with a form feed, and `\\sqrt` is an error."""
 
 
 class ModelJudge(BaseModel, frozen=True, extra="forbid"):
@@ -51,35 +63,42 @@ class ModelJudge(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["model"] = "model"
     backend: AnyBackend
-    """Who judges; for a server that can, set `extra: {response_format: ...}` to hold it to JSON."""
+    """Who judges."""
     sampling: Sampling = Sampling(temperature=0.0, max_tokens=512)
+    structured: bool = True
+    """Hold an OpenAI-compatible server to the form of a ruling; false for one that cannot."""
     official: Path | None = None
     """MMVU's prompt file, to judge by its own instructions; our own words otherwise."""
 
     def judge_many(self, items: Sequence[Item], bank: Bank) -> list[Verdict]:
-        """One verdict per item, in order. Replies without any answer get 0 without asking."""
-        asked = [index for index, item in enumerate(items) if item.answer.status not in ("empty", "failed")]
-        verdicts = [Verdict(0.0, rule=f"no reply: {item.answer.status}") for item in items]
+        """One verdict per item, in order. Replies that answer nothing get 0 without asking."""
+        verdicts = [_unasked(item) for item in items]
+        asked = [index for index, verdict in enumerate(verdicts) if verdict is None]
         rulings = asyncio.run(self._ask([items[index] for index in asked], bank)) if asked else []
-        for index, sample in zip(asked, rulings, strict=True):
-            verdicts[index] = verdict_of(sample)
-        return verdicts
+        found = dict(zip(asked, map(verdict_of, rulings), strict=True))
+        return [verdict or found[index] for index, verdict in enumerate(verdicts)]
 
     async def _ask(self, items: Sequence[Item], bank: Bank) -> list[Sample]:
-        async with Dispatcher(self.backend, bank, run="judge") as source:
-            draws = (source.samples(_bare(item.question), self._prompt(item), self.sampling, 1) for item in items)
-            return [samples[0] for samples in await asyncio.gather(*draws)]
+        async with Dispatcher(self._backend(), bank, run="judge") as source:
+            with source.stopping_on_signals():
+                draws = (source.samples(_bare(item.question), self._prompt(item), self.sampling, 1) for item in items)
+                return [samples[0] for samples in await asyncio.gather(*draws)]
+
+    def _backend(self) -> Backend:
+        if self.structured and isinstance(self.backend, OpenAI):
+            return self.backend.model_copy(update={"extra": {"response_format": RULING_FORMAT, **self.backend.extra}})
+        return self.backend
 
     def _prompt(self, item: Item) -> Prompt:
-        system = _official(self.official, item.question) if self.official else _own()["system"][item.question.question_type]
+        system = _official(self.official, item.question) if self.official else _own().system[item.question.question_type]
         options = "\n".join(f"{letter}. {o}" for letter, o in zip(item.question.letters, item.question.options, strict=True))
         fields = {
-            "{question}": item.question.text,
-            "{options}": options,
-            "{gold}": _gold(item),
-            "{reply}": item.reply,
+            "question": item.question.text,
+            "options": options,
+            "gold": _gold(item),
+            "reply": final_part(item.reply).text.strip(),
         }
-        user = "".join(fields.get(piece, piece) for piece in _pieces(_own()["user"]))
+        user = fill(_own().user, fields, where="ttc/prompts/judge.yaml")
         return Prompt((Message("system", (Text(system),)), Message("user", (Text(user),))), style="judge")
 
 
@@ -91,10 +110,13 @@ class Cascade(BaseModel, frozen=True, extra="forbid"):
     model: ModelJudge
 
     def judge_many(self, items: Sequence[Item], bank: Bank) -> list[Verdict]:
-        """One verdict per item, in order."""
-        first = [self.rules.judge(item.question, item.gold, item.answer) for item in items]
-        verdicts = [Verdict(v.credit, v.status, f"rules: {v.rule}") for v in first]
-        unsure = [index for index, (item, v) in enumerate(zip(items, first, strict=True)) if not sure(item, v)]
+        """One verdict per item, in order. Equal answers to one question are compared once, and asked about reply by reply."""
+        known: dict[tuple[str, Answer], Verdict] = {}
+        for item in items:
+            if (item.question.id, item.answer) not in known:
+                known[item.question.id, item.answer] = self.rules.judge(item.question, item.gold, item.answer)
+        verdicts = [known[item.question.id, item.answer] for item in items]
+        unsure = [index for index, (item, verdict) in enumerate(zip(items, verdicts, strict=True)) if not sure(item, verdict)]
         second = self.model.judge_many([items[index] for index in unsure], bank)
         for index, verdict in zip(unsure, second, strict=True):
             verdicts[index] = verdict
@@ -104,30 +126,49 @@ class Cascade(BaseModel, frozen=True, extra="forbid"):
 def sure(item: Item, verdict: Verdict) -> bool:
     """Whether the rules' verdict stands without a second reading.
 
-    Sure: an option was named, an open answer matched, or there is nothing to read. Not sure: a reply from which nothing could
-    be read, and an open answer that matched no gold, since it may say the same in other words.
+    Sure: an option was named, an open answer matched, or the reply answers nothing. Not sure: a reply of which the rules can
+    make nothing, and an open answer that matched no gold, since it may say the same in other words.
     """
-    if item.answer.status in ("empty", "failed", "refused", "truncated"):
+    if verdict.status == "ungraded" or item.answer.status not in ("answered", "unclear"):
         return True
-    if item.question.question_type == "multiple-choice":
-        return item.answer.status == "answered"
-    return verdict.credit > 0
+    return verdict.credit > 0 or (item.answer.status == "answered" and bool(item.question.options))
+
+
+def decided(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """How many verdicts each judge gave, `rules` or `model`, and how many are `ungraded`."""
+    return dict(Counter("ungraded" if v.status == "ungraded" else v.rule.partition(":")[0] for v in verdicts))
 
 
 def verdict_of(sample: Sample) -> Verdict:
     """The verdict in a judge's reply; `ungraded` where there is none to read."""
     if sample.status != "ok":
         return Verdict(0.0, "ungraded", f"model: {sample.status}: {sample.reason}")
-    text = sample.text.rsplit("</think>", 1)[-1]
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        ruling = _Ruling.model_validate(json.loads(text[start : end + 1]))
-    except (json.JSONDecodeError, ValidationError):
+    ruling = _ruling(final_part(sample.text).text)
+    if ruling is None:
         why = "cut at its token limit" if sample.finish == "length" else "not a ruling in JSON"
         return Verdict(0.0, "ungraded", f"model: {why}")
-    # "Correct" about nothing is how an empty reply once got credit on every open question of a benchmark.
-    credit = float(ruling.correct and bool(ruling.extracted_answer.strip()))
-    return Verdict(credit, rule=f"model: read {ruling.extracted_answer!r}")
+    return Verdict(ruling.credit, rule=f"model: read {ruling.extracted_answer!r}")
+
+
+def _ruling(text: str) -> _Ruling | None:
+    """The last ruling in a text that may hold fences, prose and braces of other kinds."""
+    decoder = json.JSONDecoder(strict=False)
+    text = _LONE_BACKSLASH.sub(r"\\\\", text)
+    for match in reversed(list(re.finditer(r"\{", text))):
+        try:
+            return _Ruling.model_validate(decoder.raw_decode(text, match.start())[0])
+        except (json.JSONDecodeError, ValidationError):
+            continue
+    return None
+
+
+def _unasked(item: Item) -> Verdict | None:
+    """The verdict where there is nothing to compare: the gold is hidden, or the reply answers nothing; else None."""
+    if not item.gold.answers:
+        return Verdict(0.0, "ungraded", "rules: hidden gold")
+    if item.answer.status in ("empty", "failed") or not final_part(item.reply).text.strip():
+        return Verdict(0.0, rule=f"rules: {item.answer.status}")
+    return None
 
 
 def _bare(question: Question) -> Question:
@@ -143,22 +184,18 @@ def _gold(item: Item) -> str:
     return " or ".join(answers)
 
 
-def _pieces(template: str) -> list[str]:
-    """The template cut at its placeholders, so that braces in a question or a reply are left alone."""
-    pieces = [template]
-    for name in ("{question}", "{options}", "{gold}", "{reply}"):
-        pieces = [part for piece in pieces for part in _cut(piece, name)]
-    return pieces
+class _Words(BaseModel, frozen=True, extra="forbid"):
+    """The judge's prompt in our own words."""
 
-
-def _cut(piece: str, name: str) -> list[str]:
-    before, found, after = piece.partition(name)
-    return [before, name, after] if found else [piece]
+    source: str
+    system: dict[QuestionType, str]
+    user: str
 
 
 @cache
-def _own() -> dict[str, dict[str, str]]:
-    return yaml.safe_load(resources.files("ttc.prompts").joinpath("judge.yaml").read_text(encoding="utf-8"))
+def _own() -> _Words:
+    text = resources.files("ttc.prompts").joinpath("judge.yaml").read_text(encoding="utf-8")
+    return _Words.model_validate(yaml.safe_load(text))
 
 
 @cache
