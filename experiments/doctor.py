@@ -22,9 +22,9 @@ NEEDED = {
 
 
 def lacks(backend: str) -> str:
-    """What a backend needs and this machine has not, in words; empty where nothing is missing."""
+    """That the package of a backend is missing here, and the way out; empty where it is there or none is needed."""
     missing = backend in NEEDED and importlib.util.find_spec(backend) is None
-    return f"backend {backend} needs the package {backend}, which is not installed ({NEEDED[backend]})" if missing else ""
+    return f"the package {backend} is not installed: {NEEDED[backend]}" if missing else ""
 
 
 def examine() -> None:

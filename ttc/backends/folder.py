@@ -89,18 +89,21 @@ def _hint(folder: Path) -> str:
 
 
 def _on_hub(model: str, revision: str | None, file: str) -> Location:
-    from huggingface_hub import hf_hub_download
+    # a snapshot of the one file, because `hf_hub_download` tries again for half a minute where there is no network
+    from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
 
+    where = model if revision is None else f"{model} at revision {revision!r}"
     try:
-        path = Path(hf_hub_download(model, file, revision=revision))
+        folder = Path(snapshot_download(model, revision=revision, allow_patterns=[file]))
     except (OSError, HFValidationError) as error:
-        where = model if revision is None else f"{model} at revision {revision!r}"
         raise UserError(
             f"model {where}: neither a folder here nor found on the hub ({type(error).__name__}); check the spelling, "
             "go online once to fetch it, or give a folder"
         ) from error
-    return Location(model, path.parent, commit=path.parent.name)
+    if not (folder / file).is_file():
+        raise UserError(f"model {where} has no {file} on the hub; check the name")
+    return Location(model, folder, commit=folder.name)
 
 
 def config_of(location: Location) -> Mapping[str, object]:
