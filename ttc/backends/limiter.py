@@ -16,8 +16,8 @@ class Limiter:
     Doubles per round of successes until the first 429, then grows by one per round; only while at least half of it is used. A
     429 halves it, but only once for all calls that were sent before the last cut: they are one episode. From there it doubles
     back to three quarters of what it was, so that a few stray 429s do not starve a run. After a server error or a time-out,
-    only calls that are sent later make it grow. A server that lets calls queue never says 429, so a slow call ends the growth
-    too, before queueing ends in time-outs. Lives on one event loop.
+    only calls that are sent later make it grow. A server that lets calls queue never says 429: there, slow calls end the growth
+    before the queue ends in time-outs, and each time-out takes half a place away. Lives on one event loop.
     """
 
     def __init__(self, start: int, most: int, *, slow_seconds: float = inf, clock: Callable[[], float] = monotonic) -> None:
@@ -79,10 +79,12 @@ class Limiter:
             self._cut_at, self._steep_below = now, 0.75 * self.limit
             self.limit = max(1.0, self.limit / 2)
 
-    def faltered(self, started: float, retry_after: float) -> None:
+    def faltered(self, started: float, retry_after: float, *, timed_out: bool) -> None:
         """A call that started then met a server error or a time-out: nobody calls for `retry_after` seconds, if it asked so."""
         now = self._clock()
         self._closed_until = max(self._closed_until, now + retry_after)
+        if timed_out:
+            self.limit = max(1.0, self.limit - 0.5)
         if started >= self._faltered_at:
             self._faltered_at = now
 

@@ -52,8 +52,8 @@ class OpenAI(BaseModel, frozen=True, extra="forbid"):
     concurrency: int = Field(default=8, gt=0)
     """Calls at once to begin with; follows the server from there."""
     most_concurrency: int = Field(default=256, gt=0, le=1000)
-    attempt_seconds: float = Field(default=300, gt=0)
-    """Time limit of one attempt."""
+    attempt_seconds: float = Field(default=600, gt=0)
+    """Time limit of one attempt. Calls that take over a quarter of it do not raise the concurrency."""
     total_seconds: float = Field(default=3600, gt=0)
     """Time limit of one call with all its attempts; then the run stops, to be resumed."""
     prices: Prices | None = None
@@ -91,7 +91,7 @@ class _Engine:
         self._config, self._key = config, key
         self._spent, self._answered = 0.0, 0
         self._runner = asyncio.Runner()
-        self._limiter = Limiter(config.concurrency, config.most_concurrency, slow_seconds=config.attempt_seconds / 2)
+        self._limiter = Limiter(config.concurrency, config.most_concurrency, slow_seconds=config.attempt_seconds / 4)
         self._client = openai.AsyncOpenAI(
             api_key=key,
             base_url=config.base_url,
@@ -152,7 +152,7 @@ class _Engine:
                 if found.busy:
                     self._limiter.refused(started, found.retry_after)
                 else:
-                    self._limiter.faltered(started, found.retry_after)
+                    self._limiter.faltered(started, found.retry_after, timed_out=found.timed_out)
             finally:
                 self._limiter.leave()
             self.failures[found.what] += 1

@@ -35,6 +35,11 @@ class Trouble:
         """The server is asked too often."""
         return self.what == "429"
 
+    @property
+    def timed_out(self) -> bool:
+        """Nothing came within the time limit."""
+        return self.what == "time-out"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

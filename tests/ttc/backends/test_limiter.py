@@ -88,12 +88,22 @@ def test_after_a_server_error_only_calls_that_started_later_make_it_grow(clock: 
     limiter = Limiter(2, 100, clock=clock)
     before = busy(limiter, 2)[0]
     clock.now += 1
-    limiter.faltered(before, 0)
+    limiter.faltered(before, 0, timed_out=False)
     clock.now += 1
     limiter.succeeded(before)
     assert limiter.limit == 2
     limiter.succeeded(clock.now)
     assert limiter.limit == 3
+
+
+def test_a_round_of_time_outs_halves_it_and_a_stray_one_hardly_matters(clock: Clock):
+    limiter = Limiter(16, 100, clock=clock)
+    started = busy(limiter, 16)
+    limiter.faltered(started[0], 0, timed_out=True)
+    assert limiter.limit == 15.5
+    for start in started[1:]:
+        limiter.faltered(start, 0, timed_out=True)
+    assert limiter.limit == 8
 
 
 def test_what_waited_for_a_retry_after_keeps_to_the_limit_that_shrank_meanwhile():

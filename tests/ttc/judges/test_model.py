@@ -42,7 +42,7 @@ def ruled(text: str, finish: str = "stop"):
         (WRONG, 0.0),
         (f"```json\n{RIGHT}\n```", 1.0),
         (f"<think>maybe {WRONG}</think>\n{RIGHT}", 1.0),
-        (f"The set {{1, 2}} is meant, as {WRONG} was too hasty: {RIGHT} I am done {{sure}}.", 1.0),
+        (f"The set {{1, 2}} is meant, as {WRONG} was too hasty: {RIGHT} I am {{sure}}.", 1.0),
         ('{"correct": true, "extracted_answer": 42}', 1.0),
         (r'{"extracted_answer": "\sqrt{2}, \frac{1}{2}", "correct": true}', 1.0),
         ('{"extracted_answer": "two\nlines", "correct": true}', 1.0),
