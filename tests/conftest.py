@@ -1,7 +1,8 @@
-"""Fixtures for all tests: released data where it is present, one thread for tiny models."""
+"""Fixtures for all tests: released data where it is present, one thread for tiny models, a tiny model of a real family."""
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,3 +21,80 @@ def shared() -> Path:
             pytest.fail(f"TTC_REQUIRE_SHARED is set, but there is no released data at {SHARED}")
         pytest.skip(f"no released data at {SHARED}; set TTC_SHARED to a folder that has it")
     return SHARED
+
+
+QWEN_SPECIAL = ["endoftext", "im_start", "im_end", "vision_start", "vision_end", "image_pad", "video_pad"]
+QWEN_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{% for part in message.content %}"
+    "{{ '<|vision_start|><|image_pad|><|vision_end|>' if part.type == 'image' else part.text }}"
+    "{% endfor %}<|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' if add_generation_prompt }}"
+)
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved Qwen2.5-VL of 0.1 M random weights: 1 to 16 tokens per image, every byte of text a token."""
+    import torch
+    from transformers import AutoProcessor, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2_5_VLProcessor
+    from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+    class ImagesOnly(Qwen2_5_VLProcessor):
+        """Without the part for videos, which needs torchvision: frames are shown as images."""
+
+        def __init__(self, image_processor=None, tokenizer=None, chat_template=None, **more):
+            super().__init__(image_processor, tokenizer, None, chat_template=chat_template, **more)
+
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return ["image_processor", "tokenizer"]
+
+    AutoProcessor.register(Qwen2_5_VLConfig, ImagesOnly, exist_ok=True)
+    folder = tmp_path_factory.mktemp("tiny_qwen")
+    tokenizer = _byte_tokenizer([f"<|{name}|>" for name in QWEN_SPECIAL])
+    pixels = Qwen2VLImageProcessorPil(size={"shortest_edge": 28 * 28, "longest_edge": 16 * 28 * 28})
+    ImagesOnly(pixels, tokenizer, chat_template=QWEN_TEMPLATE).save_pretrained(folder)
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "max_position_embeddings": 8192,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
+        "initializer_range": 0.2,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": None,
+    }
+    vision = {"depth": 1, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 32}
+    named = ("vision_start", "vision_end", "image_pad", "video_pad")
+    start, end, image, video = (tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in named)
+    config = Qwen2_5_VLConfig(
+        text_config=text,
+        vision_config={**vision, "fullatt_block_indexes": [0], "initializer_range": 0.2},
+        image_token_id=image,
+        video_token_id=video,
+        vision_start_token_id=start,
+        vision_end_token_id=end,
+        tie_word_embeddings=False,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+def _byte_tokenizer(special: list[str]) -> Any:
+    """One token per byte, so that any text comes back as it was."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    inner = Tokenizer(models.BPE(vocab={word: number for number, word in enumerate([*special, *alphabet])}, merges=[]))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token=special[0], eos_token=special[2], extra_special_tokens=[special[1], *special[3:]]
+    )
