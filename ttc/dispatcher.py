@@ -203,11 +203,11 @@ class Dispatcher:
     def _missing(self, order: Order) -> list[Order]:
         """The contiguous gaps between what the line has and what the order wants; marks them as ordered."""
         line = self._lines[order.key]
-        gaps = [index for index in range(line.ordered, order.n) if index not in line.samples]
-        line.missing.update(gaps)
+        gaps = {index for index in range(line.ordered, order.n) if index not in line.samples}
+        line.missing |= gaps
         line.ordered = max(line.ordered, order.n)
-        starts = [index for index in gaps if index - 1 not in gaps]
-        ends = [index + 1 for index in gaps if index + 1 not in gaps]
+        starts = sorted(index for index in gaps if index - 1 not in gaps)
+        ends = sorted(index + 1 for index in gaps if index + 1 not in gaps)
         return [
             Order(order.key, order.question_id, order.prompt, order.sampling, start, end - start, order.prefix)
             for start, end in zip(starts, ends, strict=True)
@@ -221,15 +221,26 @@ class Dispatcher:
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
-        """Inside, SIGTERM and Ctrl-C call `stop`. Signals reach the main thread only; elsewhere this changes nothing."""
+        """Inside, SIGTERM and Ctrl-C call `stop`; a second one has its usual effect, for who will not wait.
+
+        Signals reach the main thread only; elsewhere this changes nothing.
+        """
         numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+
+        def release() -> None:
+            for number in numbers:
+                self._loop.remove_signal_handler(number)
+
+        def stop() -> None:
+            release()
+            self.stop()
+
         for number in numbers:
-            self._loop.add_signal_handler(number, self.stop)
+            self._loop.add_signal_handler(number, stop)
         try:
             yield
         finally:
-            for number in numbers:
-                self._loop.remove_signal_handler(number)
+            release()
 
     def _start(self) -> None:
         if self._serving is None:
