@@ -1,8 +1,8 @@
 """Reading a reply to a multiple-choice question.
 
-A reply is taken at its word: the last statement of an answer decides (`Answer: B`, a box, `I choose (C)`, `option B is correct`),
-else the letter or option text that the whole reply, its last or its first line consists of, else the one option that its last
-sentence names. Letters in running text are never answers. Two options where one is asked for, or none, give no answer.
+A reply is taken at its word: the last statement of an answer decides (`Answer: B`, a box, `I choose (C)`, `B is correct`), else
+the letter or option text that the whole reply, its last or its first line consists of, else the one option that its last sentence
+names. Letters in running text are never answers. Two options where one is asked for, or none, give no answer.
 
 Where letter and text disagree (`B. glycolysis`, and glycolysis is A) the letter decides: a letter is what the prompts ask for.
 """
@@ -14,20 +14,24 @@ from functools import lru_cache
 from ttc.answers import statements
 from ttc.answers.markup import plain
 from ttc.answers.options import AMBIGUOUS, Options, prepare, spoken
+from ttc.answers.phrases import EXPLAINS, HEDGED, OPTION_MENTION, REJECTED_AFTER, REJECTED_BEFORE, one_of
 from ttc.answers.reading import Reading, echoes_list, read_value
 from ttc.answers.silence import silence
 from ttc.answers.structured import answer_field
 from ttc.records import LETTERS, Answer
 
 _CLOSING = re.compile(
-    r"answer(?:[ \t]+is)?[ \t]*:?[*_ \t]*:?[\s*_$`\\(\[{]*(?:text|boxed|mathrm|mathbf|textbf)?[{(\s]*(?:text\{)?([A-Z])(?:[\s*_$`\\)\]}.]*"
+    r"answer(?:[ \t]+is)?[ \t]*:?[*_ \t]*:?[\s*_$`\\(\[{]*(?:text|boxed|mathrm|mathbf|textbf)?[{(\s]*(?:text\{)?([A-Z])"
+    r"(?:[\s*_$`\\)\]}.]*"
     r"|\s\((?!(?:or|and|also|not|maybe|perhaps|possibly|alternatively|if|but|[A-Z][),])\b)[^()\n]*\)[\s.*]*"
     r"|[.):][ \t*]+(.+))",
     re.IGNORECASE,
 )
 _UNSURE = re.compile(
-    r"\b(?:if|whether|not|never|n't|wrong|incorrect|another|other|initial|original|previous|might|may|could|think|thought)\b",
-    re.I,
+    r"\b"
+    + one_of("if whether not never n't wrong incorrect another other initial original previous might may could think thought")
+    + r"\b",
+    re.IGNORECASE,
 )
 _WINDOW = 300
 """Characters at the end of a reply in which its last statement is looked for first."""
@@ -36,23 +40,22 @@ _LINE_LABEL = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
-_REJECTED = re.compile(
-    r"(?:\bnot\b|n't\b|\bnever\b|\brather than\b|\binstead of\b|\bopposed to\b|\bexcept\b|\bneither\b|\bnor\b|\bexclud\w+|\beliminat\w+|\brul\w+ out|\bwithout\b"
-    r"|\bunlike\b|\bno\b|\bthan\b|不是|而非)\s*(?:(?!but\b)\w+\s+){0,3}[\"'(]*$",
-    re.IGNORECASE,
-)
-
-_REJECTED_AFTER = re.compile(
-    r"[)\]\"'”]*\s*(?:is|was|are|were|seems|would be|can|could|does|do|has|must)?\s*(?:also |clearly |definitely )?"
-    r"(?:not\b|n't\b|never|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|impossible|cannot)|[)\]\"'”]*\s*(?:is|was|does|would|can|could)n't",
-    re.IGNORECASE,
-)
 _LEADING_WORDS = re.compile(
-    r"^(?:(?:step \d+|\d{1,2}|the|it's|it is|its|could be|might be|may be|probably|maybe|definitely|likely|certainly|perhaps|surely|i think|i guess|i believe|i'd say|option|choice|letter|answer|number)[\s,:.)]+|(?:选项|選項|答案|答|我选择?|选择?)[\s:：\]]*)+",
+    "^(?:"
+    + one_of(
+        r"""step_\d+ \d{1,2} the it's it_is its could_be might_be may_be probably maybe definitely likely certainly perhaps surely
+        i_think i_guess i_believe i'd_say option choice letter answer number"""
+    )
+    + r"[\s,:.)]+|(?:选项|選項|答案|答|我选择?|选择?)[\s:：\]]*)+",
     re.IGNORECASE,
 )
 _TRAILING_WORDS = re.compile(
-    r"\s*(?:选项|選項|项)$|[,\s]+(?:i think|i guess|i believe|i'd say|i would say|probably|definitely|for sure|it is|is my (?:answer|choice|guess)|please|final answer)[\s.!]*$",
+    r"\s*(?:选项|選項|项)$|[,\s]+"
+    + one_of(
+        """i_think i_guess i_believe i'd_say i_would_say probably definitely for_sure it_is is_my_(?:answer|choice|guess) please
+        final_answer"""
+    )
+    + r"[\s.!]*$",
     re.IGNORECASE,
 )
 _CONTINUED = re.compile(
@@ -191,7 +194,7 @@ def _labelled(options: Options, line: str) -> Reading | None:
     rest = line[found.end() :]
     own = options.spoken[letter]
     said = spoken(rest)
-    if _REJECTED_AFTER.match(said[len(own) :] if own and said.startswith(own) else rest):
+    if REJECTED_AFTER.match(said[len(own) :] if own and said.startswith(own) else rest):
         return None
     if options.letter_of(rest) or (
         own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))
@@ -205,7 +208,7 @@ def _labelled(options: Options, line: str) -> Reading | None:
     if ")" in found[0] or "]" in found[0]:
         return Reading(letter, "letter")
     formula = not rest[0].isalpha() or not rest[0].isascii()
-    if options.is_image(letter) or formula or _overlap(own, said) >= 0.5 or statements.EXPLAINS.match(rest):
+    if options.is_image(letter) or formula or _overlap(own, said) >= 0.5 or EXPLAINS.match(rest):
         return Reading(letter, "letter")
     return None
 
@@ -279,17 +282,17 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
         not letters
         and (linked := _LINKED_END.search(last))
         and (letter := options.letter_of(linked[1]))
-        and not _REJECTED.search(linked[1])
+        and not REJECTED_BEFORE.search(linked[1])
     ):
         letters = {letter}
-    return Reading(letters.pop(), "text") if len(letters) == 1 and not statements.hedged(last) else None
+    return Reading(letters.pop(), "text") if len(letters) == 1 and not HEDGED.search(last) else None
 
 
 def named(options: Options, sentence: str) -> set[str]:
     """Options a sentence names and does not reject. A text inside a longer option's text does not count."""
     letters = {
         found[1].upper()
-        for found in statements.OPTION_MENTION.finditer(sentence)
+        for found in OPTION_MENTION.finditer(sentence)
         if found[1].upper() in options.letters and not _rejected(sentence, found.start(), found.end())
     }
     said = spoken(sentence)
@@ -297,4 +300,4 @@ def named(options: Options, sentence: str) -> set[str]:
 
 
 def _rejected(sentence: str, start: int, end: int) -> bool:
-    return bool(_REJECTED.search(sentence[max(0, start - 60) : start]) or _REJECTED_AFTER.match(sentence, end))
+    return bool(REJECTED_BEFORE.search(sentence[max(0, start - 60) : start]) or REJECTED_AFTER.match(sentence, end))
