@@ -1,8 +1,8 @@
 """Reading a reply to a multiple-choice question.
 
 A reply is taken at its word: the last statement of an answer decides (`Answer: B`, a box, `I choose (C)`, `B is correct`), else
-the letter or option text that the whole reply, its last or its first line consists of, else the one option that its last sentence
-names. Letters in running text are never answers. Two options where one is asked for, or none, give no answer.
+the letter or option text that the whole reply, its last or its first line consists of, else the one option that its last
+sentence names. Letters in running text are never answers. Two options where one is asked for, or none, give no answer.
 
 Where letter and text disagree (`B. glycolysis`, and glycolysis is A) the letter decides: a letter is what the prompts ask for.
 """

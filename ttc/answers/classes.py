@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from ttc.answers import mathematics
@@ -75,7 +75,7 @@ def _join_quantities(sets: "DisjointSet", quantities: dict[str, Quantity]) -> No
             sets.merge(values[0], united[number][0])
     for group in by_dimensions.values():
         group.sort()
-        for (_, low), (_, high) in zip(group, group[1:], strict=False):
+        for (_, low), (_, high) in pairwise(group):
             if _rounded_alike(quantities[low], quantities[high]):
                 sets.merge(low, high)
 

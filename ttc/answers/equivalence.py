@@ -1,4 +1,4 @@
-"""Whether a reply's value is a gold answer: as a number with its unit, as a text, as a formula. The first that applies decides."""
+"""Whether a reply's value is a gold answer: as a number with its unit, as a text, or as a formula."""
 
 from fractions import Fraction
 from typing import Literal

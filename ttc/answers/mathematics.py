@@ -50,7 +50,7 @@ def number(text: str) -> Fraction | None:
     if expression is None or expression.free_symbols or not getattr(expression, "is_real", False):
         return None
     try:
-        return Fraction(str(expression.evalf(17)))
+        return Fraction(str(expression.evalf(17)))  # pyright: ignore[reportAttributeAccessIssue]
     except ValueError:
         return None
 
@@ -58,7 +58,7 @@ def number(text: str) -> Fraction | None:
 def _limit() -> int | None:
     """Seconds a parse or comparison may take.
 
-    math-verify's limit is an alarm, which only the main thread of a process can set; elsewhere there is none, so short texts only.
+    math-verify's limit is an alarm, which only the main thread of a process can set; elsewhere only short texts are compared.
     """
     return _SECONDS if threading.current_thread() is threading.main_thread() else None
 

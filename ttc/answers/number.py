@@ -17,7 +17,7 @@ ROUNDING_CAP = Fraction(5, 1000)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
 _VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
-_BLANKS = str.maketrans({char: " " for char in "\u00a0\u202f\u2009\u2007\u2002\u2003\t\n"} | {c: "-" for c in "−‐‑–—﹣－"})
+_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007\u2002\u2003\t\n", " ") | dict.fromkeys("−‐‑–—﹣－", "-"))
 _FRAC = re.compile(r"\\[dtc]?frac\s*(?:\{\s*([^{}]+?)\s*\}|(\d))\s*(?:\{\s*([^{}]+?)\s*\}|(\d))")
 _WRAPPER = re.compile(r"\\(?:text(?:bf|it|rm|normal)?|math(?:rm|bf|it)|mbox|boxed|operatorname)\s*\{([^{}]*)\}")
 _NOISE = re.compile(r"\\[()\[\],;:! ]|\\left|\\right|\\displaystyle|(?<!\\)\$(?=\s*[\\{(])|\*\*|`|⟦|⟧")
@@ -152,7 +152,7 @@ def _rounds_fraction(answer: Quantity, gold: Quantity) -> bool:
 def same_quantity(answer: Quantity, gold: Quantity, tolerance: Fraction = RELATIVE_TOLERANCE) -> bool:
     """Whether an answer is the gold quantity. A missing unit is understood, another unit is wrong.
 
-    A percentage equals its fraction (28.6 % is 0.286). Beside a bare gold above 1, or a gold in percent, the sign may be missing.
+    A percentage equals its fraction (28.6 % is 0.286). Where the gold is in percent, or bare and above 1, either may lack the sign.
     """
     if answer.percent != gold.percent:
         if (answer.percent and answer.unit.dimensions) or (gold.percent and answer.unit.dimensions):
@@ -179,10 +179,8 @@ def _tidy(text: str) -> str:
         text = _LATEX_SIGN.sub(lambda found: _LATEX_SIGNS[found[0].strip()], text)
         text = _WRAPPER.sub(r" \1", text)
     text = _NOISE.sub("", text).strip(" .,;:!?\"'*")
-    if text.endswith("$") and "$" in text[:-1] or (text.startswith("$") and text.endswith("$")):
-        text = text.strip("$ ")
-    elif text.endswith("$") and not text.startswith("$"):
-        text = text[:-1]
+    if text.endswith("$"):
+        text = text.strip("$ ") if "$" in text[:-1] else text[:-1]
     while lead := _LEAD.match(text):
         text = text[lead.end() :]
     text = _MINUS_WORD.sub("-", text)

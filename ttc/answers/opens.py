@@ -1,7 +1,8 @@
 """Reading a reply to an open question: the value that its last statement stands by, as it stands there.
 
-A statement is a labelled field, a box, `the answer is ...`, else the whole of a short reply, else the blank of the question filled
-in, else what the last sentence says that something is. A chain such as `24/7 ≈ 3.429` stands by each of its values; `4 or 5` by none.
+A statement is a labelled field, a box, `the answer is ...`, else the whole of a short reply, else the blank of the question
+filled in, else what the last sentence says that something is. A chain such as `24/7 ≈ 3.429` stands by each of its values;
+`4 or 5` by none.
 """
 
 import re
@@ -10,50 +11,73 @@ from dataclasses import dataclass
 
 from ttc.answers.markup import plain
 from ttc.answers.number import parse_quantity
+from ttc.answers.phrases import one_of, repeated
 from ttc.answers.silence import is_blank, silence
 from ttc.answers.structured import answer_field
 from ttc.records import Answer
 
+_NAMED = one_of(
+    """answers? solution final_(?:result|value) (?:result|value|total|conclusion)(?=\\s*:) missing_(?:word|term|value|number) blanks?
+    ans"""
+)
+_ABOUT = r"(?:\s+(?:to|for|of|in|that|which|here|we|is best|should|can|would|may|could)\b[^.:;=\n⟦]{0,80}?)?"
+_FILLED = r"(?:filled\s+(?:in\s+)?(?:with|by)\s*)?"
 _LABEL = re.compile(
-    r"(?<![A-Za-z])(?:(?:final|correct|right|best|my|short|exact|numerical|approximate|overall|required)\s+)*"
-    r"(?:answers?|solution|final (?:result|value)|(?:result|value|total|conclusion)(?=\s*:)|missing (?:word|term|value|number)|blanks?|ans)\b"
-    r"(?:\s*\([^()\n]{0,30}\))?(?:\s+(?:to|for|of|in|that|which|here|we|is best|should|can|would|may|could)\b[^.:;=\n⟦]{0,80}?)?"
-    r"\s*,?\s*(?:(?:would|will|should|must|can|may)\s+be\s+(?:filled\s+(?:in\s+)?(?:with|by)\s+)?|(?:is|are)(?![A-Za-z'])\s*(?:filled (?:in )?(?:with|by)\s*)?:?|[:：=]+|->|→|⇒|\s[-–—]\s|\n)\s*",
+    rf"(?<![A-Za-z]){repeated('final correct right best my short exact numerical approximate overall required')}{_NAMED}\b"
+    rf"(?:\s*\([^()\n]{{0,30}}\))?{_ABOUT}\s*,?\s*(?:(?:would|will|should|must|can|may)\s+be\s+{_FILLED}"
+    rf"|(?:is|are)(?![A-Za-z'])\s*{_FILLED}:?|[:：=]+|->|→|⇒|\s[-–—]\s|\n)\s*",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
-    r"(?:最终答案|正确答案|答案|结果|答え|正解|回答|정답|답)\s*(?:应该)?(?:是|为|は|은|는|이|：|:)\s*|(?<![A-Za-z])(?:respuesta|r[ée]ponse|antwort|resposta|risposta|ответ)\w*"
-    r"(?:\s+\w+)?\s*(?::|\s(?:es|est|ist|é|è)(?=\s))\s*",
+    r"(?:最终答案|正确答案|答案|结果|答え|正解|回答|정답|답)\s*(?:应该)?(?:是|为|は|은|는|이|：|:)\s*"
+    r"|(?<![A-Za-z])(?:respuesta|r[ée]ponse|antwort|resposta|risposta|ответ)\w*(?:\s+\w+)?\s*(?::|\s(?:es|est|ist|é|è)(?=\s))\s*",
     re.IGNORECASE,
 )
 _CONCLUDES = re.compile(
-    r"\b(?:therefore|thus|hence|so|consequently|in conclusion|finally|in summary|overall|we (?:get|find|obtain|have|conclude))\b",
+    rf"\b{one_of('therefore thus hence so consequently in_conclusion finally in_summary overall we_(?:get|find|obtain|have|conclude)')}\b",
     re.IGNORECASE,
 )
 _LINK = re.compile(
-    r"\b(?:is|are|was|were|be|equals?|equal to|becomes?|remains?|gives|yields|shows?|depicts?|demonstrates?|illustrates?|represents?|indicates?|means|points? (?:to|at)|"
-    r"called|termed|known as|named|identified as|referred to as|classified as|described as|comes (?:out )?to|get|obtain|find|have|filled (?:in )?with)\s*:?\s+"
-    r"(?!(?:not\s+(?!.*\bbut\b)))|\s*(?:[=≈≃≅]|\\approx|:)\s*",
+    r"\b"
+    + one_of(
+        """is are was were be equals? equal_to becomes? remains? gives yields shows? depicts? demonstrates? illustrates?
+        represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as classified_as
+        described_as comes_(?:out_)?to get obtain find have filled_(?:in_)?with"""
+    )
+    + r"\s*:?\s+(?!not\s+(?!.*\bbut\b))|\s*(?:[=≈≃≅]|\\approx|:)\s*",
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"\b(?:wrong|incorrect|false|another|other|initial|previous|earlier|tempting|not the|n't the|if the|whether the|might think the|may think the|suppose the)\s+"
-    r"(?:\w+\s+)?$",
+    r"\b"
+    + one_of(
+        """wrong incorrect false another other initial previous earlier tempting not_the n't_the if_the whether_the might_think_the
+        may_think_the suppose_the"""
+    )
+    + r"\s+(?:\w+\s+)?$",
     re.IGNORECASE,
 )
+_EXPLAINING = one_of(
+    """because since as which due_to given_that so_that not(?!_applicable) rather_than instead_of where when whereas while although
+    according_to based_on assuming after making meaning resulting indicating
+    and_(?:not|the|it|this|so|therefore|thus|hence|is|was) in_this_case in_the_(?:video|image|figure|diagram|picture) shown"""
+)
 _CUT = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:vs|Dr|St|cf|ca|al))[.!?](?=\s+[A-Z(\"]|\s*$)|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})|,?\s+\(?(?:because|since|as (?:it|the|this|shown|seen|they|there|we)|which|due to|"
-    r"given that|so that|not(?! (?:applicable))|rather than|instead of|where|when|whereas|while|although|according to|based on|assuming|after|making|meaning|resulting|"
-    r"indicating|and (?:not|the|it|this|so|therefore|thus|hence|is|was)|in this case|in the (?:video|image|figure|diagram|picture)|shown|as)\b",
+    r"(?<!\b[A-Z])(?<!\b(?:vs|Dr|St|cf|ca|al))[.!?](?=\s+[A-Z(\"]|\s*$)|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})"
+    rf"|,?\s+\(?{_EXPLAINING}\b"
 )
 _LEAD = re.compile(
-    r"(?:(?:approximately|approx\.?|about|around|roughly|nearly|exactly|precisely|simply|just|clearly|likely|most likely|probably|indeed|therefore|thus|hence|actually|"
-    r"equal to|given by|found to be|as follows|that|the|called|known as|named|termed|is|are|was|be|it is|it's|this is|that is|they are|a value of|option)(?=[\s:])\s*:?|[~≈:=])\s*",
+    rf"(?:"
+    + one_of(
+        """approximately approx\\.? about around roughly nearly exactly precisely simply just clearly likely most_likely probably
+        indeed therefore thus hence actually equal_to given_by found_to_be as_follows that the called known_as named termed is are
+        was be it_is it's this_is that_is they_are a_value_of option"""
+    )
+    + r"(?=[\s:])\s*:?|[~≈:=])\s*",
     re.IGNORECASE,
 )
 _BUT = re.compile(r"^not\s+.+?\bbut\s+(?:rather\s+|instead\s+)?", re.IGNORECASE)
 _CHAIN = re.compile(
-    r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|, or (?:about|approximately|roughly)|\bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*"
+    r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|,? \bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*"
 )
 _HEDGE = re.compile(r"\b(?:either\b.+\bor|neither\b.+\bnor|between\b.+\band)\b|^[^a-zA-Z]*\S+\s+or\s+\S+$", re.IGNORECASE)
 _APPROXIMATE = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|approx\.?|or|i\.e\.,?)?\s*([^()]+)[)\]]$")
@@ -155,9 +179,8 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     filled = _filled_blank(question, shown)
     if filled:
         yield filled, "blank-filled"
-    if len(lines) == 1 and len(shown) < 120 and (len(shown.split()) <= 4 or parse_quantity(shown)):
-        if not _LINK.search(shown) or parse_quantity(shown):
-            yield shown, "whole-reply"
+    if len(lines) == 1 and (parse_quantity(shown) or (len(shown.split()) <= 4 and not _LINK.search(shown))):
+        yield shown, "whole-reply"
     last = lines[-1].strip(" -•*")
     if len(lines) > 1 and (
         parse_quantity(last) or (len(last.split()) <= 4 and not _LINK.search(last) and not last.endswith(":"))

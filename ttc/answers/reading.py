@@ -4,33 +4,43 @@ import re
 from dataclasses import dataclass
 
 from ttc.answers.options import AMBIGUOUS, Options, spoken
+from ttc.answers.phrases import one_of
 from ttc.answers.silence import is_blank, silence
 
 _OPENERS = " \t([{<⟦\"'“‘*:-–—=→>$_"
-_FILLER = re.compile(
-    r"(?:(?:is|are|be|the|most likely|likely|probably|definitely|clearly|therefore|thus|hence|indeed|simply|just|only|indicated by|represented by|"
-    r"labell?ed(?: as)?|given by|as follows|i think|i believe|i'd say|it is|it's|it's likely|that|must be|would be|should be|option|choice|letter|answer|number|alternative|"
-    r"opci[oó]n|r[ée]ponse|antwort|la|le|el|die|der|l'option|l'opzione|opzione|option[en]*|вариант|选项|選項|正确答案|答案)(?=[\W_]|(?<=[^\x00-\x7f])))[ \t:,\-–\"'(\[{⟦]*",
-    re.IGNORECASE,
+_FILLERS = one_of(
+    """is are be the most_likely likely probably definitely clearly therefore thus hence indeed simply just only indicated_by
+    represented_by labell?ed(?:_as)? given_by as_follows i_think i_believe i'd_say it_is it's it's_likely that must_be would_be
+    should_be option choice letter answer number alternative opci[oó]n r[ée]ponse antwort la le el die der l'option l'opzione
+    opzione option[en]* вариант 选项 選項 正确答案 答案"""
 )
+_FILLER = re.compile(rf"{_FILLERS}(?=[\W_]|(?<=[^\x00-\x7f]))[ \t:,\-–\"'(\[{{⟦]*", re.IGNORECASE)
 _LETTER = re.compile(r"([A-Za-z])(?![A-Za-z0-9_]|['’][A-Za-z]|\.[A-Za-z0-9]|-[A-Za-z0-9]|[=+^/]\s*[\d(]|\s*=)")
 _CLOSERS = re.compile(r"[)\]}>⟧\"'”’*$_\s]*")
+_AND = one_of("and/or and or und oder et ou y o e plus as_well_as versus vs\\.? but_also 和 或者 或 与 及 と 또는")
 _NEXT_LETTER = re.compile(
-    r"[)\]}>⟧\"'”’*]*\s*(?:(?:,|;|/|&|\+|\||-)?\s*(?:\(?\s*(?:and/or|and|or|und|oder|et|ou|y|o|e|plus|as well as|und|versus|vs\.?|but also|和|或者|或|与|及|と|또는))?\s*)"
+    rf"[)\]}}>⟧\"'”’*]*\s*(?:(?:,|;|/|&|\+|\||-)?\s*(?:\(?\s*{_AND}?\s*))"
     r"(?:also|possibly|maybe|perhaps|even|potentially|rather|else|then)?\s*(?:options?|choices?|answers?)?\s*"
     r"[(\[{<⟦\"'“]*([A-Za-z])(?![A-Za-z0-9_'’]|-[A-Za-z]|\.[A-Za-z])(.{0,24})",
     re.DOTALL,
 )
 _JOINED = re.compile(r"[^\w\s]|\b(?:and|or|und|oder|et|ou|y|o|e|plus|vs)\b|和|或|与|及|と", re.IGNORECASE)
 _PREDICATE = re.compile(
-    r"[)\]\"'”’]*\s*(?:is|was|has|can|would|does|seems|says|states|refers|shows|being|because|as|cannot|isn't|doesn't|had|might|may"
-    r"|incorrect|wrong|only)\b",
+    r"[)\]\"'”’]*\s*"
+    + one_of(
+        """is was has can would does seems says states refers shows being because as cannot isn't doesn't had might may incorrect
+        wrong only"""
+    )
+    + r"\b",
     re.IGNORECASE,
 )
 _CONNECTIVE = re.compile(
-    r"(?:because|since|as|for|due|with|which|where|when|in|on|at|is|was|given|based|rather|not|from|that|so|while|but|and|or|by|if|here|instead|"
-    r"according|therefore|thus|hence|this|these|it|we|you|the|there|although|though|due|considering|meaning|i\.e|e\.g|explanation|reason|reasoning|"
-    r"below|above|corresponding|representing|namely|would|has|among|of the|only)\b",
+    one_of(
+        """because since as for due with which where when in on at is was given based rather not from that so while but and or by
+        if here instead according therefore thus hence this these it we you the there although though considering meaning i\\.e
+        e\\.g explanation reason reasoning below above corresponding representing namely would has among of_the only"""
+    )
+    + r"\b",
     re.IGNORECASE,
 )
 _EITHER = re.compile(r"\s*(?:either|both|between|neither|one of|any of|all of|not)\b", re.IGNORECASE)

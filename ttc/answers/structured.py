@@ -5,10 +5,12 @@ import json
 import re
 from dataclasses import dataclass
 
+from ttc.answers.phrases import one_of
+
+_QUALIFIER = one_of("the final correct predicted selected chosen best your model extracted")
 _KEY = (
-    r"(?:the[ _-]?)?(?:final[ _-]?|correct[ _-]?|predicted[ _-]?|selected[ _-]?|chosen[ _-]?|best[ _-]?|your[ _-]?|model[ _-]?|extracted[ _-]?)*"
-    r"(?:answer|ans|choice|option|prediction|selection|label|letter|result|response|conclusion|solution|output|value)"
-    r"(?:[ _-]?(?:letter|choice|option|key|label|id|text|value))?"
+    rf"(?:{_QUALIFIER}[ _-]?)*(?:answer|ans|choice|option|prediction|selection|label|letter|result|response|conclusion|solution"
+    r"|output|value)(?:[ _-]?(?:letter|choice|option|key|label|id|text|value))?"
 )
 _IS_KEY = re.compile(_KEY, re.IGNORECASE)
 _STRONG_KEY = re.compile(r"answer|final", re.IGNORECASE)
@@ -17,7 +19,8 @@ _PAIR = re.compile(
     rf"""["']({_KEY})["']\s*[:=]\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([-+.\w]+)|(\[[^\]]*\]))""", re.IGNORECASE
 )
 _TAG = re.compile(
-    r"<\s*((?:final[ _-]?|correct[ _-]?)*(?:answer|choice|option|conclusion|final|solution|response|output|result|ans))(?:\s[^<>]*)?>"
+    r"<\s*((?:final[ _-]?|correct[ _-]?)*(?:answer|choice|option|conclusion|final|solution|response|output|result|ans))"
+    r"(?:\s[^<>]*)?>"
     r"(.*?)(?:<\s*/\s*\1\s*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -40,7 +43,7 @@ def answer_field(text: str) -> Field | None:
     """The labelled answer, or None where the reply is not structured. An empty string where the label holds nothing."""
     if ("<" not in text and '"' not in text and "':" not in text) or not _HINT.search(text):
         return None
-    tags = [found for found in _TAG.finditer(text)]
+    tags = list(_TAG.finditer(text))
     if tags:
         return Field(tags[-1][2].strip(), "tag")
     parsed = _parsed(text)

@@ -5,15 +5,13 @@ import unicodedata
 from functools import lru_cache
 
 from ttc.answers.markup import plain
+from ttc.answers.phrases import one_of, words
 
-_GREEK = {
-    letter: name
-    for letter, name in zip(
-        "αβγδεζηθικλμνξοπρστυφχψω",
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega".split(),
-        strict=True,
-    )
-}
+_GREEK_NAMES = words(
+    """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi
+    omega"""
+)
+_GREEK = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK_NAMES, strict=True))
 _COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
 _SIGN = re.compile(r"(?<![\w)])-(?=\s?[\d.])|(?<=[\w)])\s+-\s+(?=[\w(])")
 _KEPT = re.compile(r"[^\w+/*=<>%&#°!~|∞√π]|_")
@@ -25,8 +23,11 @@ _ALIAS = re.compile(
 )
 _NO_ALIAS = re.compile(r"(?:not|or|and|e\.g|for|in|if|see|which|with|than|rather|opposed)\b", re.IGNORECASE)
 _LABELLED = re.compile(
-    r"(?:point|region|step|label|option|area|structure|letter|figure|image|graph|curve|diagram|part|section|line|node|arrow|choice|picture|site|position|"
-    r"panel|location|number|stage|type|boy|object|item|component)\s+[(\"']?([A-Za-z]|\d{1,2})[)\"']?",
+    one_of(
+        """point region step label option area structure letter figure image graph curve diagram part section line node arrow choice
+        picture site position panel location number stage type boy object item component"""
+    )
+    + r"\s+[(\"']?([A-Za-z]|\d{1,2})[)\"']?",
     re.IGNORECASE,
 )
 _SPELLINGS = (
@@ -60,8 +61,8 @@ def text_key(text: str) -> str:
     text = _COMMAND.sub(lambda found: f" {found[1]} ", text).replace("{", "").replace("}", "")
     text = "".join(_GREEK.get(char, char) for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
-    words = [_singular(word) for word in _KEPT.sub(" ", _SIGN.sub(" −", text.replace("'", "")).replace("−", "~")).split()]
-    key = "".join(words)
+    kept = [_singular(word) for word in _KEPT.sub(" ", _SIGN.sub(" −", text.replace("'", "")).replace("−", "~")).split()]
+    key = "".join(kept)
     for british, american in _WORDS + _SPELLINGS:
         key = key.replace(british, american)
     return key
@@ -86,11 +87,11 @@ def text_forms(text: str) -> frozenset[str]:
         inner = _PARENTHESIS.search(part)
         if inner and not _NO_ALIAS.match(inner[1]):
             outer = (part[: inner.start()] + " " + part[inner.end() :]).strip()
-            words = outer.split()
+            outer_words = outer.split()
             forms.add(text_key(outer))
-            if len(words) >= 3 and inner[1].islower() and " " not in inner[1].strip():
-                forms.add(text_key(" ".join([*words[:-1], inner[1]])))
-            elif len(words) >= 1 and part[: inner.start()].strip():
+            if len(outer_words) >= 3 and inner[1].islower() and " " not in inner[1].strip():
+                forms.add(text_key(" ".join([*outer_words[:-1], inner[1]])))
+            elif outer_words and part[: inner.start()].strip():
                 forms.add(text_key(inner[1]))
         labelled = _LABELLED.fullmatch(part.strip(" ."))
         if labelled:

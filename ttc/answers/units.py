@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from ttc.answers.phrases import words
+
 _PREFIXES = {"p": -12, "n": -9, "µ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "k": 3, "M": 6, "G": 9, "T": 12}
 _PREFIX_NAMES = {"pico": -12, "nano": -9, "micro": -6, "milli": -3, "centi": -2, "kilo": 3, "mega": 6, "giga": 9, "tera": 12}
 
@@ -132,8 +134,10 @@ _NAMES = {
     "degree": "°",
 }
 _NOT_UNITS = frozenset(
-    "of or and to in is are the a an by with from for than as at on times plus minus over out but not because so if when which that "
-    "while since it this each more less".split()
+    words(
+        """of or and to in is are the a an by with from for than as at on times plus minus over out but not because so if when
+        which that while since it this each more less"""
+    )
 )
 _ATOM = re.compile(r"(°\s?[CF]\b|°|[$€£¥¢]|[A-Za-zµΩÅ]+)(?:\s*\^\s*[{(]?\s*([-+]?\d)\s*[)}]?|([-+]?\d))?")
 _JOIN = re.compile(r"\s*(/|\bper\b|[·*⋅×]|\s)\s*")
@@ -154,7 +158,7 @@ NO_UNIT = Unit(Fraction(1), ())
 
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit | None:
-    """The unit that this text is, or None where it is not one. Two letters or fewer must be a known symbol: `2x` has no unit."""
+    """The unit that this text is, or None. Two letters or fewer must be a known symbol, so that `2x` has no unit."""
     text = text.strip().replace("μ", "µ").replace("℃", "°C").replace("Ω", "Ω").replace("^\\circ", "°").replace("^°", "°")
     text = re.sub(r"\bdegrees?\s+(?:celsius|centigrade|C)\b", "°C", text, flags=re.IGNORECASE)
     text = re.sub(r"\bdegrees?\s+(?:fahrenheit|F)\b", "°F", text, flags=re.IGNORECASE).rstrip(" .")

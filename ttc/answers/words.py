@@ -4,10 +4,13 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-).split()
-_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+from ttc.answers.phrases import words
+
+_UNITS = words(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen"""
+)
+_TENS = dict(zip(words("twenty thirty forty fifty sixty seventy eighty ninety"), range(20, 100, 10), strict=True))
 _SMALL = {word: value for value, word in enumerate(_UNITS)} | _TENS
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _PARTS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}

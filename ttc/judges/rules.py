@@ -28,7 +28,7 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["rules"] = "rules"
     relative_tolerance: float = Field(default=float(RELATIVE_TOLERANCE), ge=0, lt=0.1)
-    """Of numbers. Beside it a number may differ from the gold by the gold's own rounding, up to 0.5 %; whole numbers must be equal."""
+    """Of numbers. A number may also differ by the gold's own rounding, up to 0.5 %. Whole numbers must be equal."""
     formulas: bool = True
     """Ask math-verify where neither quantities nor texts are equal. Its time limit works in a process's main thread only."""
 
@@ -37,7 +37,7 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
         return [self.judge(item.question, item.gold, item.answer) for item in items]
 
     def judge(self, question: Question, gold: Gold, answer: Answer) -> Verdict:
-        """Credit 1 or 0. Ungraded only where the gold is hidden. The verdict's rule names the ground, with the tolerance for numbers."""
+        """Credit 1 or 0; ungraded only where the gold is hidden. The verdict's rule names the ground, and for numbers the tolerance."""
         if not gold.answers:
             return Verdict(0.0, "ungraded", "rules: hidden gold")
         if not answer.values:
