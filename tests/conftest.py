@@ -1,6 +1,10 @@
-"""Fixtures for all tests: released data where it is present, one thread for tiny models, a tiny model of a real family."""
+"""Fixtures for all tests: released data where it is present, media good and bad, a tiny model of a real family."""
 
+import io
 import os
+import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,65 @@ def shared() -> Path:
             pytest.fail(f"TTC_REQUIRE_SHARED is set, but there is no released data at {SHARED}")
         pytest.skip(f"no released data at {SHARED}; set TTC_SHARED to a folder that has it")
     return SHARED
+
+
+WriteVideo = Callable[..., Path]
+
+
+@pytest.fixture
+def write_video(tmp_path: Path) -> WriteVideo:
+    """Writes an H.264 MP4 whose frame i is gray of brightness `10 + step * i`, index first, so that a cut file still opens."""
+
+    def write(
+        name: str = "clip.mp4",
+        *,
+        frames: int = 30,
+        rate: int = 10,
+        step: int = 7,
+        size: tuple[int, int] = (64, 48),
+        flags: str = "faststart",
+    ) -> Path:
+        import av
+        import numpy as np
+
+        path = tmp_path / name
+        with av.open(path, "w", options={"movflags": flags}) as container:
+            stream = container.add_stream("libx264", rate=rate, options={"crf": "10", "g": "5"})
+            stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+            container.start_encoding()
+            for index in range(frames):
+                pixels = np.full((size[1], size[0], 3), 10 + step * index, np.uint8)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            container.mux(stream.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def bomb() -> bytes:
+    """A whole PNG of 30,000 x 30,000 pixels in 110 kB."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    side = 30_000
+    packer = zlib.compressobj(1)
+    row = bytes(1 + side // 8)
+    pixels = b"".join(packer.compress(row) for _ in range(side)) + packer.flush()
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+@pytest.fixture(scope="session")
+def cut_jpeg() -> bytes:
+    """The first 1000 bytes of a photograph."""
+    import numpy as np
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)).save(buffer, "JPEG")
+    return buffer.getvalue()[:1000]
 
 
 QWEN_SPECIAL = ["endoftext", "im_start", "im_end", "vision_start", "vision_end", "image_pad", "video_pad"]

@@ -1,40 +1,13 @@
 """Data made to hurt: every row stays in the exam, every fault is a record, and nothing outside the data is touched."""
 
-import io
 import json
-import struct
-import zlib
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from ttc.benchmarks import MMMU, MMVU
 from ttc.errors import MediaError
 from ttc.media import load_images
 from ttc.records import Clip, FrameRule, Picture
-
-
-@pytest.fixture(scope="module")
-def bomb() -> bytes:
-    """A whole PNG of 30,000 x 30,000 pixels in 110 kB."""
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    side = 30_000
-    packer = zlib.compressobj(1)
-    row = bytes(1 + side // 8)
-    pixels = b"".join(packer.compress(row) for _ in range(side)) + packer.flush()
-    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
-
-
-@pytest.fixture
-def cut_jpeg() -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)).save(buffer, "JPEG")
-    return buffer.getvalue()[:1000]
 
 
 def test_an_exam_of_hostile_rows_loads_whole_and_each_fault_is_a_record(write_mmmu, row, png, bomb, cut_jpeg):
