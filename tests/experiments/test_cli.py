@@ -1,0 +1,148 @@
+"""A user's mistake ends in one line that says what, where, the value and the way out; exit code 2; nothing lost."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from experiments.cli import main
+from ttc.bank import Bank
+
+
+def ttc(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """Run the command line in this process; the exit code."""
+    monkeypatch.setattr(sys, "argv", ["ttc", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def config(tmp_path: Path):
+    """Writes a config with changes to a small scripted run, and returns its path."""
+
+    def write(**changes: object) -> Path:
+        content = {
+            "benchmark": {"kind": "pocket", "split": "validation"},
+            "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "Answer: 7"], "pick": "seeded"},
+            "strategies": [{"kind": "cot"}, {"kind": "vote", "n": 8}, {"kind": "oracle", "n": 8}],
+            "limit": 12,
+            "bank": str(tmp_path / "bank"),
+        }
+        path = tmp_path / "run.yaml"
+        path.write_text(yaml.safe_dump({**content, **changes}), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "words"),
+    [
+        ({"strategees": []}, [], ["strategees", "did you mean 'strategies'"]),
+        ({"sampling": {"temprature": 1.0}}, [], ["sampling.temprature", "did you mean 'temperature'"]),
+        ({"strategies": [{"kind": "votes", "n": 3}]}, [], ["strategies.0", "votes", "vote"]),
+        ({"strategies": [{"kind": "vote", "n": 0}]}, [], ["strategies.0.vote.n", "greater than 0", "0"]),
+        ({"ks": [1, 16]}, [], ["k=16", "1..8", "lower k or raise n"]),
+        ({"backend": {"kind": "transformers", "model": "no/such/folder"}}, [], ["no/such/folder"]),
+        ({"benchmark": {"kind": "mmmu", "path": "/no/such/place"}}, [], ["/no/such/place"]),
+        ({"benchmark": {"kind": "pocket", "split": "test"}}, [], ["prompt_chosen_by"]),
+        ({"grid": {"sampling.temperature": [0.5, -1]}}, [], ["temperature=-1", "sampling.temperature", "-1"]),
+        ({}, ["sampling.temperature"], ["key=value"]),
+        ({}, ["strategies.9.n=3"], ["strategies.9.n"]),
+        ({}, ["--limit", "0"], ["limit", "0"]),
+    ],
+)
+def test_a_wrong_config_is_refused_in_one_line_before_anything_is_drawn(
+    monkeypatch, capsys, tmp_path, config, changes, arguments, words
+):
+    code = ttc(monkeypatch, "run", config(**changes), *arguments, "--out", tmp_path / "out")
+    output = capsys.readouterr()
+    assert code == 2
+    assert output.err.startswith("error: ")
+    assert output.err.count("\n") == 1
+    assert all(word in output.err for word in words), output.err
+    assert not (tmp_path / "bank").exists()
+
+
+@pytest.mark.parametrize(("text", "words"), [("a: [", "not valid YAML"), ("a: 1\na: 2", "stands twice"), ("- 1", "mapping")])
+def test_a_file_that_is_no_config_is_refused_in_one_line(monkeypatch, capsys, tmp_path, text, words):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert ttc(monkeypatch, "run", path) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_run_writes_curves_and_page_and_the_second_one_draws_nothing(monkeypatch, capsys, tmp_path, config):
+    out = tmp_path / "out"
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
+    assert "drew 108 samples" in capsys.readouterr().out
+    assert {"config.yaml", "run.json", "outcomes.parquet", "samples.parquet", "curves.json", "report.html"} <= {
+        path.name for path in out.iterdir()
+    }
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
+    assert "drew 0 samples" in capsys.readouterr().out
+    assert ttc(monkeypatch, "curves", out, "--by", "subject", "--json", tmp_path / "c.json") == 0
+    assert json.loads((tmp_path / "c.json").read_text())
+    assert ttc(monkeypatch, "report", out, "-o", tmp_path / "page.html") == 0
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+    assert ttc(monkeypatch, "curves", out, "--by", "colour") == 2
+    assert "topic_difficulty" in capsys.readouterr().err
+
+
+def test_a_folder_keeps_its_run_unless_told_otherwise(monkeypatch, capsys, tmp_path, config):
+    out = tmp_path / "out"
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
+    before = (out / "curves.json").read_text()
+    assert ttc(monkeypatch, "run", config(), "seed=1", "--out", out) == 2
+    assert "--replace" in capsys.readouterr().err
+    assert (out / "curves.json").read_text() == before
+    assert ttc(monkeypatch, "run", config(), "seed=1", "--out", out, "--replace") == 0
+
+
+def test_a_truncated_part_is_named_with_the_way_out_and_the_rest_is_kept(monkeypatch, capsys, tmp_path, config):
+    out = tmp_path / "out"
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
+    assert ttc(monkeypatch, "run", config(), "strategies.1.n=16", "--out", tmp_path / "more") == 0
+    capsys.readouterr()
+    _, second = sorted((tmp_path / "bank" / "samples").glob("*.parquet"))
+    second.write_bytes(second.read_bytes()[:-100])
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 2
+    error = capsys.readouterr().err
+    assert second.name in error
+    assert "--drop-damaged" in error
+    assert ttc(monkeypatch, "bank", "compact", "--drop-damaged", "--bank", tmp_path / "bank") == 0
+    assert Bank(tmp_path / "bank").stats().samples == 108
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
+    assert "drew 0 samples" in capsys.readouterr().out
+
+
+def test_a_grid_runs_every_point_and_points_share_their_samples(monkeypatch, capsys, tmp_path, config):
+    grid = {"strategies.1.n": [4, 8], "sampling.temperature": [0.5, 1.0]}
+    assert ttc(monkeypatch, "run", config(grid=grid), "--out", tmp_path / "sweep") == 0
+    points = json.loads((tmp_path / "sweep" / "sweep.json").read_text())
+    assert set(points) == {f"temperature={t},n={n}" for n in (4, 8) for t in (0.5, 1.0)}
+    # greedy once, eight at each of two temperatures: the points with n = 4 and n = 8 share theirs
+    assert Bank(tmp_path / "bank").stats().samples == 12 * (1 + 2 * 8)
+
+
+def test_help_imports_no_torch():
+    code = "import sys, experiments.cli; sys.exit(any(m in sys.modules for m in ('torch', 'transformers', 'pyarrow', 'numpy')))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_show_places_images_and_lists_what_came(monkeypatch, capsys, tmp_path, config):
+    out = tmp_path / "out"
+    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
+    question = json.loads((out / "questions.json").read_text())[0]["id"]
+    capsys.readouterr()
+    assert ttc(monkeypatch, "show", out, question) == 0
+    shown = capsys.readouterr().out
+    assert "[image" in shown
+    assert "#0  answer" in shown
+    assert ttc(monkeypatch, "show", out, "nothing") == 2
+    assert "there are" in capsys.readouterr().err
+    assert ttc(monkeypatch, "show", "pocket", "nothing") == 2
