@@ -43,8 +43,8 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
 _LEADING_WORDS = re.compile(
     "^(?:"
     + one_of(
-        r"""step_\d+ \d{1,2} the it's it_is its could_be might_be may_be probably maybe definitely likely certainly perhaps surely
-        i_think i_guess i_believe i'd_say option choice letter answer number"""
+        r"""step_\d+ \d{1,2} the it's it_is its could_be might_be may_be probably maybe definitely likely certainly perhaps
+        surely i_think i_guess i_believe i'd_say option choice letter answer number"""
     )
     + r"[\s,:.)]+|(?:选项|選項|答案|答|我选择?|选择?)[\s:：\]]*)+",
     re.IGNORECASE,

@@ -152,7 +152,8 @@ def _rounds_fraction(answer: Quantity, gold: Quantity) -> bool:
 def same_quantity(answer: Quantity, gold: Quantity, tolerance: Fraction = RELATIVE_TOLERANCE) -> bool:
     """Whether an answer is the gold quantity. A missing unit is understood, another unit is wrong.
 
-    A percentage equals its fraction (28.6 % is 0.286). Where the gold is in percent, or bare and above 1, either may lack the sign.
+    A percentage equals its fraction (28.6 % is 0.286). Either may lack the sign where the gold is in
+    percent, or bare and above 1.
     """
     if answer.percent != gold.percent:
         if (answer.percent and answer.unit.dimensions) or (gold.percent and answer.unit.dimensions):

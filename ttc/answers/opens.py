@@ -17,8 +17,8 @@ from ttc.answers.structured import answer_field
 from ttc.records import Answer
 
 _NAMED = one_of(
-    """answers? solution final_(?:result|value) (?:result|value|total|conclusion)(?=\\s*:) missing_(?:word|term|value|number) blanks?
-    ans"""
+    """answers? solution final_(?:result|value) (?:result|value|total|conclusion)(?=\\s*:)
+    missing_(?:word|term|value|number) blanks? ans"""
 )
 _ABOUT = r"(?:\s+(?:to|for|of|in|that|which|here|we|is best|should|can|would|may|could)\b[^.:;=\n⟦]{0,80}?)?"
 _FILLED = r"(?:filled\s+(?:in\s+)?(?:with|by)\s*)?"
@@ -34,7 +34,11 @@ _FOREIGN = re.compile(
     re.IGNORECASE,
 )
 _CONCLUDES = re.compile(
-    rf"\b{one_of('therefore thus hence so consequently in_conclusion finally in_summary overall we_(?:get|find|obtain|have|conclude)')}\b",
+    r"\b"
+    + one_of(
+        "therefore thus hence so consequently in_conclusion finally in_summary overall we_(?:get|find|obtain|have|conclude)"
+    )
+    + r"\b",
     re.IGNORECASE,
 )
 _LINK = re.compile(
@@ -50,15 +54,15 @@ _LINK = re.compile(
 _WRONG = re.compile(
     r"\b"
     + one_of(
-        """wrong incorrect false another other initial previous earlier tempting not_the n't_the if_the whether_the might_think_the
-        may_think_the suppose_the"""
+        """wrong incorrect false another other initial previous earlier tempting not_the n't_the if_the whether_the
+        might_think_the may_think_the suppose_the"""
     )
     + r"\s+(?:\w+\s+)?$",
     re.IGNORECASE,
 )
 _EXPLAINING = one_of(
-    """because since as which due_to given_that so_that not(?!_applicable) rather_than instead_of where when whereas while although
-    according_to based_on assuming after making meaning resulting indicating
+    """because since as which due_to given_that so_that not(?!_applicable) rather_than instead_of where when whereas while
+    although according_to based_on assuming after making meaning resulting indicating
     and_(?:not|the|it|this|so|therefore|thus|hence|is|was) in_this_case in_the_(?:video|image|figure|diagram|picture) shown"""
 )
 _CUT = re.compile(
@@ -66,11 +70,11 @@ _CUT = re.compile(
     rf"|,?\s+\(?{_EXPLAINING}\b"
 )
 _LEAD = re.compile(
-    rf"(?:"
+    r"(?:"
     + one_of(
-        """approximately approx\\.? about around roughly nearly exactly precisely simply just clearly likely most_likely probably
-        indeed therefore thus hence actually equal_to given_by found_to_be as_follows that the called known_as named termed is are
-        was be it_is it's this_is that_is they_are a_value_of option"""
+        """approximately approx\\.? about around roughly nearly exactly precisely simply just clearly likely most_likely
+        probably indeed therefore thus hence actually equal_to given_by found_to_be as_follows that the called known_as named
+        termed is are was be it_is it's this_is that_is they_are a_value_of option"""
     )
     + r"(?=[\s:])\s*:?|[~≈:=])\s*",
     re.IGNORECASE,
@@ -268,7 +272,7 @@ def _written(text: str) -> str:
 
 
 def _fit(question: str, value: str) -> str | None:
-    """The value without the words that the question already has on both sides of its blank: `Doppler effect` in `the ___ effect`."""
+    """The value without the words that the question has around its blank: `Doppler` for `Doppler effect` in `a ___ effect`."""
     blank = _BLANK.search(question)
     if not blank or len(value.split()) < 2:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from ttc.answers.markup import plain
 from ttc.answers.number import number_key, parse_quantity
+from ttc.answers.phrases import words
 from ttc.records import LETTERS
 
 AMBIGUOUS = "?"
@@ -27,9 +28,12 @@ _SYMBOLS = {
     "geq": "≥",
     "ge": "≥",
 }
-_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi psi omega"
-_SYMBOLS |= {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK.split())}
-_SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREEK.split()) if name != "sigmaf"}
+_GREEK = words(
+    """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi
+    psi omega"""
+)
+_SYMBOLS |= {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK)}
+_SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREEK) if name != "sigmaf"}
 _COMMAND = re.compile(r"\\(" + "|".join(sorted(_SYMBOLS, key=len, reverse=True)) + r")(?![a-zA-Z])\s?")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[ ]?[-–—‐][ ]?(?=[^\W\d_])")
@@ -142,7 +146,7 @@ class Options:
         return next((letter for own, letter in self.mentions if text.startswith(own) and _is_whole(text, 0, len(own))), None)
 
     def mentioned_in(self, said: str) -> list[tuple[str, int, int]]:
-        """Options whose texts occur in a spoken text as whole words: letter, start and end. Texts inside longer ones do not count."""
+        """Letter, start and end of each option text that stands in a spoken text as whole words, outside longer ones."""
         found, taken = [], [False] * len(said)
         for own, letter in self.mentions:
             start = said.find(own)

@@ -29,8 +29,8 @@ _LONE_LETTER = rf"(?<![A-Za-z0-9'’.\-]){_OPEN}(?P<letter>[A-Za-z]){_CLOSE}(?![
 _INTRO = r"(?P<intro>(?<![A-Za-z])(?i:(?:only\s+)?(?:options?|choices?|answers?|letter|alternative)|only)\s+)?"
 
 _BEING = one_of(
-    r"""is are (?:would|will|should|must|has_to|have_to|can_only|could_only)(?:_(?:\w+ly|then|thus|therefore))?_be remains becomes
-    seems(?:_to_be)? appears(?:_to_be)? has_been_determined_to_be turns_out_to_be comes_out_(?:as|to_be) comes_to"""
+    r"""is are (?:would|will|should|must|has_to|have_to|can_only|could_only)(?:_(?:\w+ly|then|thus|therefore))?_be remains
+    becomes seems(?:_to_be)? appears(?:_to_be)? has_been_determined_to_be turns_out_to_be comes_out_(?:as|to_be) comes_to"""
 )
 _COPULA = (
     rf"(?:\s*,?\s*{one_of('then therefore thus so hence here again clearly')}\s*,?)?\s*"
@@ -153,9 +153,9 @@ CLAUSE_BREAK = re.compile(rf"[.,;:!?\n—]|\b{one_of('so but therefore thus henc
 DISCOUNTED = re.compile(
     r"\b"
     + one_of(
-        r"""if whether suppos\w+ assum\w+ unless had not never doubt\w* deny might may could tempt\w* at_first initially mistak\w*
-        misread\w* thought false untrue don't doesn't isn't wouldn't can't cannot seem_as_if someone some_people students? many why
-        confus\w+"""
+        r"""if whether suppos\w+ assum\w+ unless had not never doubt\w* deny might may could tempt\w* at_first initially
+        mistak\w* misread\w* thought false untrue don't doesn't isn't wouldn't can't cannot seem_as_if someone some_people
+        students? many why confus\w+"""
     )
     + r"\b",
     re.IGNORECASE,

@@ -28,17 +28,17 @@ _JOINED = re.compile(r"[^\w\s]|\b(?:and|or|und|oder|et|ou|y|o|e|plus|vs)\b|和|�
 _PREDICATE = re.compile(
     r"[)\]\"'”’]*\s*"
     + one_of(
-        """is was has can would does seems says states refers shows being because as cannot isn't doesn't had might may incorrect
-        wrong only"""
+        """is was has can would does seems says states refers shows being because as cannot isn't doesn't had might may
+        incorrect wrong only"""
     )
     + r"\b",
     re.IGNORECASE,
 )
 _CONNECTIVE = re.compile(
     one_of(
-        """because since as for due with which where when in on at is was given based rather not from that so while but and or by
-        if here instead according therefore thus hence this these it we you the there although though considering meaning i\\.e
-        e\\.g explanation reason reasoning below above corresponding representing namely would has among of_the only"""
+        """because since as for due with which where when in on at is was given based rather not from that so while but and
+        or by if here instead according therefore thus hence this these it we you the there although though considering meaning
+        i\\.e e\\.g explanation reason reasoning below above corresponding representing namely would has among of_the only"""
     )
     + r"\b",
     re.IGNORECASE,

@@ -31,7 +31,8 @@ _REFUSED_LOW = re.compile(
 _ABSTAINED_LOW = re.compile(
     r"\b(?:do\s?n['’]?t|do not|dont) (?:really |actually |honestly )?(?:know|have (?:enough|sufficient))|\bno idea\b"
     r"|\b(?:['’]?m|am|are) (?:really |honestly |quite |completely )?(?:not (?:sure|certain)|unsure|uncertain)"
-    r"|\b(?:can ?not|can['’]?t|could not|couldn['’]?t|impossible to) (?:be )?(?:determin|known|answer|decid|tell|say|conclud|infer)"
+    r"|\b(?:can ?not|can['’]?t|could not|couldn['’]?t|impossible to) (?:be )?"
+    r"(?:determin|known|answer|decid|tell|say|conclud|infer)"
     r"|\b(?:insufficient|not enough|inadequate|lack of) (?:information|data|context|detail|evidence)"
     r"|\bnone of (?:the )?(?:above|these|those|options|given|listed|provided|choices|answers|them)\b"
     r"|\b(?:no|none)(?: of)?(?: the)? (?:correct |valid |suitable |matching |listed |given )?(?:options?|choices?|answers?)\b"

@@ -24,8 +24,8 @@ _ALIAS = re.compile(
 _NO_ALIAS = re.compile(r"(?:not|or|and|e\.g|for|in|if|see|which|with|than|rather|opposed)\b", re.IGNORECASE)
 _LABELLED = re.compile(
     one_of(
-        """point region step label option area structure letter figure image graph curve diagram part section line node arrow choice
-        picture site position panel location number stage type boy object item component"""
+        """point region step label option area structure letter figure image graph curve diagram part section line node
+        arrow choice picture site position panel location number stage type boy object item component"""
     )
     + r"\s+[(\"']?([A-Za-z]|\d{1,2})[)\"']?",
     re.IGNORECASE,
