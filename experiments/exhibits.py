@@ -101,11 +101,12 @@ def status_table(graded: GradedDraws) -> Mapping[str, Any]:
         for one in by_id.values():
             tally["samples"] += len(one.samples)
             tally.update(answer.status for answer in one.answers)
+            tally["by the judge"] += sum(verdict.rule.startswith("model:") for verdict in one.verdicts)
             tally["ungraded"] += sum(verdict.status == "ungraded" for verdict in one.verdicts)
             tally["cut at the limit"] += sum(sample.finish == "length" for sample in one.samples)
             tally.update(sample.status for sample in one.samples if sample.status in ("rejected", "media"))
     always = ("samples", "answered", "truncated", "refused", "failed")
-    columns = [*always, "empty", "unclear", "abstained", "rejected", "media", "ungraded", "cut at the limit"]
+    columns = [*always, "empty", "unclear", "abstained", "rejected", "media", "by the judge", "ungraded", "cut at the limit"]
     columns = [column for column in columns if column in always or any(tally[column] for tally in counts.values())]
     rows = [{"name": label, "counts": [tally[column] for column in columns]} for label, tally in counts.items()]
     return {"columns": columns, "rows": rows}

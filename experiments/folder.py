@@ -26,6 +26,7 @@ from experiments.run import Results
 from experiments.yardsticks import yardsticks
 from ttc.compute import ModelShape
 from ttc.errors import UserError
+from ttc.judges.model import decided
 from ttc.pool import Outcome
 from ttc.protocols import Backend, Engine
 from ttc.records import Question
@@ -94,6 +95,7 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
         "shape": None if shape is None else asdict(shape),
         "strategies": {strategy_name(s): _strategy_facts(s, config) for s in config.strategies},
         "engines": results.engines,
+        "judged": decided(v for by_id in results.graded.values() for one in by_id.values() for v in one.verdicts),
         "executed": asdict(results.executed),
         "yardsticks": yardsticks(exam),
         "versions": {package: version(package) for package in used},

@@ -13,6 +13,7 @@ from experiments.config import RunConfig, strategy_name
 from experiments.limit import limited
 from ttc import keys, prompts
 from ttc.bank import Bank
+from ttc.benchmarks.opened import opened
 from ttc.dispatcher import Dispatcher
 from ttc.draw import Draw
 from ttc.errors import BudgetSpent, UserError
@@ -83,7 +84,8 @@ def plan(config: RunConfig) -> Plan:
         if draw is not None:
             label = draw_label(draw)
             draws[label] = max(draws.get(label, draw), draw, key=lambda d: d.n)
-    return Plan(config, limited(config.benchmark.load(), config.limit), draws, _examples(config))
+    exam = limited(config.benchmark.load(), config.limit)
+    return Plan(config, opened(exam) if config.prompt.options == "none" else exam, draws, _examples(config))
 
 
 def _examples(config: RunConfig) -> list[Example]:

@@ -52,7 +52,7 @@ def _unanswered(counts: Mapping[str, int]) -> str:
     reasons = [f"{name} {counts[name]:,}" for name in ("truncated", "refused", "failed")]
     reasons[-1] += f" ({failed})" if failed else ""
     others = named("empty", "unclear", "abstained")
-    beside = named("ungraded", "cut at the limit")
+    beside = named("by the judge", "ungraded", "cut at the limit")
     silent = counts["samples"] - counts["answered"]
     return f"{silent:,} of {counts['samples']:,} samples unanswered: {', '.join(filter(None, [*reasons, others]))}" + (
         f"; {beside}" if beside else ""

@@ -60,13 +60,16 @@ class _Line:
 
 
 class Queue:
-    """The inbox of an engine. Decodes media as requests are taken; what cannot be asked becomes samples at once."""
+    """The inbox of an engine. Decodes media as requests are taken; what cannot be asked becomes samples at once.
 
-    def __init__(self, refuse: Callable[[Order, SampleStatus, str], None]) -> None:
+    An engine that never looks at media is given none, so that it can serve questions whose media are not at hand.
+    """
+
+    def __init__(self, refuse: Callable[[Order, SampleStatus, str], None], *, decode: bool = True) -> None:
         self._orders: deque[Order] = deque()
         self._condition = threading.Condition()
         self._over = False
-        self._refuse = refuse
+        self._refuse, self._decode = refuse, decode
 
     def put(self, orders: Iterable[Order]) -> None:
         """Queue orders behind those that wait."""
@@ -89,7 +92,8 @@ class Queue:
                 self._refuse(order, "rejected", order.prompt.problem)
                 continue
             try:
-                images = tuple(media.load_images(part) for part in order.prompt.media_parts)
+                parts = order.prompt.media_parts if self._decode else ()
+                images = tuple(media.load_images(part) for part in parts)
             except MediaError as error:
                 self._refuse(order, "media", str(error))
                 continue
@@ -136,7 +140,7 @@ class Dispatcher:
         self._lines: dict[str, _Line] = {}
         self._unread: list[tuple[Order, Question]] = []
         self._reading: asyncio.Task[None] | None = None
-        self._queue = Queue(self._refused)
+        self._queue = Queue(self._refused, decode=getattr(backend, "reads_media", True))
         self._writer: Writer = bank.writer(run=run)
         self._serving: asyncio.Future[None] | None = None
         self._failure: BaseException | None = None

@@ -47,7 +47,7 @@ class Engine(Protocol):
 
 
 class Backend(Protocol):
-    """Config of an engine: cheap to hold, heavy to open."""
+    """Config of an engine: cheap to hold, heavy to open. One whose `reads_media` is False is given no images."""
 
     def identity(self) -> Mapping[str, object]:
         """What determines the samples: model, revision or content hash, adapter, dtype, pixels, template arguments.

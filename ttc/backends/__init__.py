@@ -5,8 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from ttc.backends.openai import OpenAI
+from ttc.backends.replay import Replay
 from ttc.backends.scripted import Scripted
 from ttc.backends.transformers import Transformers
 from ttc.backends.vllm import VLLM
 
-AnyBackend = Annotated[Transformers | VLLM | OpenAI | Scripted, Field(discriminator="kind")]
+AnyBackend = Annotated[Transformers | VLLM | OpenAI | Replay | Scripted, Field(discriminator="kind")]

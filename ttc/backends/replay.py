@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 class Replay(BaseModel, frozen=True, extra="forbid"):
     """Outputs of one model under one prompt, in any form that `ttc score` reads.
 
-    Sample i of a question is its i-th reply in the file; a question with fewer has rejected samples for the rest, which count
-    as wrong. Token counts are not in such files and stay 0, so accuracy can be drawn over samples only. The run's prompt and
-    sampling settings do not change the replies: set them to what the file was drawn with, for the record. Questions
-    with equal text, options and media share samples, as in every run: load the benchmark with its images.
+    Sample i of a question is its i-th reply in the file. Curves take the replies to a question for independent samples of one
+    model under one prompt: replies pooled from several models, prompts or temperatures are not, and a vote over them is another
+    method. Token counts are not in such files and stay 0, so accuracy can be drawn over samples only. The run's prompt and
+    sampling settings do not change the replies: set them to what the file was drawn with, for the record.
+    Questions with equal text, options and media share samples, as in every run: load the benchmark with its images, or let the
+    benchmark `outputs` tell them apart.
     """
 
+    reads_media: ClassVar[bool] = False
     kind: Literal["replay"] = "replay"
     outputs: Path
     """File or folder of outputs."""
@@ -55,30 +58,34 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
         found: dict[str, list[Sample | str]] = {}
         for reply in read(self.outputs, self.benchmark, form=self.form).replies:
             found.setdefault(reply.id, []).append(reply.sample or reply.failure)
-        return ReplayEngine(found)
+        return ReplayEngine(self.outputs, found)
 
 
 class ReplayEngine:
     """See `ttc.protocols.Engine`."""
 
-    name = "replay 1"
-
-    def __init__(self, replies: Mapping[str, list[Sample | str]]) -> None:
+    def __init__(self, outputs: Path, replies: Mapping[str, list[Sample | str]]) -> None:
         """Args: replies: by question id, each a sample or the reason why there is none."""
-        self._replies = replies
+        self.name = f"replay {outputs.name}"
+        self._outputs, self._replies = outputs, replies
 
     def close(self) -> None:
         """Nothing to free."""
 
     def serve(self, inbox: Inbox) -> Iterator[Sample]:
-        """See `ttc.protocols.Engine`."""
+        """See `ttc.protocols.Engine`. Raises UserError for a reply that the outputs do not hold: no sample may stand for it."""
         while (request := inbox.take(wait=True)) is not None:
             for index in range(request.first, request.first + request.n):
                 yield self._sample(request, index)
 
     def _sample(self, request: Request, index: int) -> Sample:
         replies = self._replies.get(request.question_id, [])
-        held = replies[index] if index < len(replies) else f"the outputs hold {len(replies)} replies to this question"
+        if index >= len(replies):
+            raise UserError(
+                f"outputs {self._outputs}: {len(replies)} replies to question {request.question_id}, and the run wants "
+                f"{request.first + request.n}; " + ("lower n" if replies else "ask only what they answer")
+            )
+        held = replies[index]
         if isinstance(held, Sample):
             return replace(held, key=request.key, index=index, engine=self.name)
         return Sample(request.key, index, request.question_id, "", status="rejected", reason=held, engine=self.name)

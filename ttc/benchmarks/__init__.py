@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ttc.benchmarks.foreign import ForeignOutputs
 from ttc.benchmarks.jsonl import Jsonl
 from ttc.benchmarks.mmmu import MMMU
 from ttc.benchmarks.mmmu_pro import MMMUPro
 from ttc.benchmarks.mmvu import MMVU
 from ttc.benchmarks.pocket import Pocket
 
-AnyBenchmark = Annotated[MMMU | MMMUPro | MMVU | Pocket | Jsonl, Field(discriminator="kind")]
+AnyBenchmark = Annotated[MMMU | MMMUPro | MMVU | Pocket | Jsonl | ForeignOutputs, Field(discriminator="kind")]

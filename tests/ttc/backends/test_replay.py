@@ -1,14 +1,18 @@
 """Foreign outputs as an engine."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ttc import prompts
 from ttc.backends.replay import Replay
+from ttc.bank import Bank
+from ttc.dispatcher import Dispatcher
 from ttc.errors import UserError
-from ttc.records import Message, Prompt, Request, Sample, Sampling, Text
+from ttc.records import Media, Message, Prompt, Question, Request, Sample, Sampling, Text
 
 
 class Orders:
@@ -38,11 +42,27 @@ def test_sample_i_is_the_ith_reply_wherever_the_range_starts(backend: Replay):
     assert [sample.text for sample in drawn(backend, "q", 0, 2)] == ["one", "two"]
 
 
-def test_what_the_file_lacks_is_a_rejected_sample_with_its_reason(backend: Replay):
-    failed, beyond = drawn(backend, "q", 2, 2)
+def test_a_reply_that_the_other_program_failed_to_get_is_a_rejected_sample_with_its_reason(backend: Replay):
+    (failed,) = drawn(backend, "q", 2, 1)
     assert (failed.status, failed.reason) == ("rejected", "no reply stored")
-    assert (beyond.status, beyond.reason) == ("rejected", "the outputs hold 3 replies to this question")
-    assert drawn(backend, "unknown", 0, 1)[0].status == "rejected"
+
+
+def test_no_sample_stands_for_a_reply_that_the_file_does_not_hold(backend: Replay):
+    with pytest.raises(UserError, match="3 replies to question q, and the run wants 5; lower n"):
+        drawn(backend, "q", 2, 3)
+    with pytest.raises(UserError, match="0 replies to question unknown"):
+        drawn(backend, "unknown", 0, 1)
+
+
+def test_pictures_that_are_not_at_hand_do_not_stop_a_replay(backend: Replay, tmp_path: Path):
+    lost = Media("image", 1, "00", problem="not here")
+    asked = Question("q", "exam", "open", "What is <image 1>?", media=(lost,))
+
+    async def draw() -> list[Sample]:
+        async with Dispatcher(backend, Bank(tmp_path / "bank")) as source:
+            return await source.samples(asked, prompts.render(asked, style="cot"), Sampling(), 2)
+
+    assert [(sample.status, sample.text) for sample in asyncio.run(draw())] == [("ok", "one"), ("ok", "two")]
 
 
 def test_the_identity_follows_the_content_and_not_the_name(backend: Replay, tmp_path: Path):
