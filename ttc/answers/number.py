@@ -36,13 +36,13 @@ _LATEX_SIGNS = {
 }
 _LATEX_SIGN = re.compile(r"\\(?:times|cdot|%|\$|approx|degree|circ|mu|Omega|pm|sim)(?![A-Za-z])\s?")
 _LEAD = re.compile(
-    r"(?:(?:is|are|was|be|equals?|equal\s+to|approximately|approx\.?|about|around|roughly|nearly|almost|exactly|precisely|circa|ca\."
+    r"(?:(?:in|at|on|by|year)\s+(?=\d)|(?:is|are|was|be|equals?|equal\s+to|approximately|approx\.?|about|around|roughly|nearly|almost|exactly|precisely|circa|ca\."
     r"|just|only|some|a\s+total\s+of|a\s+value\s+of)(?=\W)|[~≈∼=≅:]|\\approx)\s*",
     re.IGNORECASE,
 )
 _ASSIGNED = re.compile(r"\\?[A-Za-zα-ωΑ-Ω∆Δ][\w\\{}(),'Δ∆ ]{0,24}?\s*[=≈]\s*(?=[^=])")
 _MINUS_WORD = re.compile(r"^(?:minus|negative)\s+(?=[\d.$])", re.IGNORECASE)
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)"
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)"
 _DECIMAL = rf"(?:{_DIGITS}(?:\.\d*)?|\.\d+)"
 _NUMBER = re.compile(
     rf"(?P<sign>[-+]?)\s*(?P<currency>[$€£¥]?|(?:USD|EUR|GBP|Rs\.?)\s+)\s*(?P<sign2>[-+]?)\s*"
@@ -206,7 +206,7 @@ def _value(found: re.Match[str]) -> tuple[Fraction, Fraction, int]:
         return sign * (_decimal(found["top"]) / bottom if bottom else Fraction(0)), Fraction(0), 9
     if found["ten"]:
         return sign * _power(found["ten"]), Fraction(0), 9
-    written = re.sub(r"[, ]", "", found["mantissa"])
+    written = _plain_digits(found["mantissa"])
     power = _power(found["power"] or "0")
     places = len(written.partition(".")[2])
     digits = len(written.replace(".", "").lstrip("0")) or 1
@@ -215,7 +215,13 @@ def _value(found: re.Match[str]) -> tuple[Fraction, Fraction, int]:
 
 
 def _decimal(text: str) -> Fraction:
-    return Fraction(re.sub(r"[, ]", "", text).rstrip(".") or "0")
+    return Fraction(_plain_digits(text).rstrip(".") or "0")
+
+
+def _plain_digits(text: str) -> str:
+    """Digits without separators; two points or more in one number separate thousands."""
+    text = text.replace(",", "").replace(" ", "")
+    return text.replace(".", "") if text.count(".") > 1 else text
 
 
 def _power(exponent: str) -> Fraction:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ttc.answers.blanks import filled_blank, fit_blank
 from ttc.answers.markup import plain
 from ttc.answers.number import parse_quantity
 from ttc.answers.phrases import one_of, repeated
@@ -44,11 +45,12 @@ _CONCLUDES = re.compile(
 _LINK = re.compile(
     r"\b"
     + one_of(
-        """is are was were be equals? equal_to becomes? remains? gives yields shows? depicts? demonstrates? illustrates?
-        represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as classified_as
+        """is are was were be (?:it|that|this)'s (?:i|we)_(?:think|believe|guess|would_say) i'd_say equals? equal_to
+        (?:rounds|amounts|works_out|evaluates)_to by(?=\\s+[\\d$]) becomes? remains? gives yields shows? depicts? demonstrates?
+        illustrates? represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as classified_as
         described_as comes_(?:out_)?to get obtain find have filled_(?:in_)?with"""
     )
-    + r"\s*:?\s+(?!not\s+(?!.*\bbut\b))|\s*(?:[=≈≃≅]|\\approx|:)\s*",
+    + r"\s*:?\s+(?!not\s+(?!.*\bbut\b))|\s*(?:[=≈≃≅]|\\approx|(?<!\d):|:(?!\d))\s*",
     re.IGNORECASE,
 )
 _WRONG = re.compile(
@@ -63,7 +65,7 @@ _WRONG = re.compile(
 _EXPLAINING = one_of(
     """because since as which due_to given_that so_that not(?!_applicable) rather_than instead_of where when whereas while
     although according_to based_on assuming after making meaning resulting indicating
-    and_(?:not|the|it|this|so|therefore|thus|hence|is|was) in_this_case in_the_(?:video|image|figure|diagram|picture) shown"""
+    but and_(?:not|it|this|so|therefore|thus|hence|is|was) in_this_case in_the_(?:video|image|figure|diagram|picture) shown"""
 )
 _CUT = re.compile(
     r"(?<!\b[A-Z])(?<!\b(?:vs|Dr|St|cf|ca|al))[.!?](?=\s+[A-Z(\"]|\s*$)|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})"
@@ -76,7 +78,7 @@ _LEAD = re.compile(
         probably indeed therefore thus hence actually equal_to given_by found_to_be as_follows that the called known_as named
         termed is are was be it_is it's this_is that_is they_are a_value_of option"""
     )
-    + r"(?=[\s:])\s*:?|[~≈:=])\s*",
+    + r"(?=[\s:,])\s*[:,]?|[~≈:=])\s*",
     re.IGNORECASE,
 )
 _BUT = re.compile(r"^not\s+.+?\bbut\s+(?:rather\s+|instead\s+)?", re.IGNORECASE)
@@ -84,12 +86,18 @@ _CHAIN = re.compile(
     r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|,? \bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*"
 )
 _HEDGE = re.compile(r"\b(?:either\b.+\bor|neither\b.+\bnor|between\b.+\band)\b|^[^a-zA-Z]*\S+\s+or\s+\S+$", re.IGNORECASE)
-_APPROXIMATE = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|approx\.?|or|i\.e\.,?)?\s*([^()]+)[)\]]$")
+_EXPLAINED_NUMBER = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|approx\.?|or|i\.e\.,?)?\s*([^()]+)[)\]]$")
 _CURRENCY = re.compile(r"^([-−]?)\s*[$€£¥]\s*([-−]?\d.*)$")
 _SCALED = re.compile(r"\b(?:thousand|million|billion|trillion)s?\b", re.IGNORECASE)
-_THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
+_THOUSANDS = re.compile(r"(?<=\d)(?:[, ]|\{,\})(?=\d{3}(?!\d))")
+_MINUS = re.compile(r"−|^[–-]\s*(?=[\d.$])")
 _OPENING = re.compile(r"""(?:[\s:*"'⟦•]|-(?=\s))*""")
-_BLANK = re.compile(r"\**_{2,}\**|\[\s*blank\s*\]|\.{4,}")
+_AROUND = " \t\n*\"',;:!?"
+_ASSIGNMENTS = re.compile(r"\w\s*=\s*[^=,;]+?(?:[,;]|\band\b|\bor\b)\s*\w+\s*=")
+_VENTURED = re.compile(r"\b(?:but|however),?\s+(.*)", re.IGNORECASE | re.DOTALL)
+_SHOWN = re.compile(
+    one_of("shown depicted used seen displayed illustrated demonstrated present visible") + r"\b", re.IGNORECASE
+)
 _LONGEST_BARE = 12
 """Words of a reply, or of its last line, that may be a bare value."""
 
@@ -127,7 +135,10 @@ def read_open(question: str, text: str, cut: bool = False) -> Answer:
         return Answer((), silence(shown) or "truncated", "none")
     quiet = silence(shown)
     if quiet and not parse_quantity(shown):
-        return Answer((), quiet, "none")
+        ventured = _VENTURED.search(shown)
+        if not ventured or silence(ventured[1]) or not (value := _said(ventured[1])):
+            return Answer((), quiet, "none")
+        return _answer(question, value, "ventured", ventured[1])
     for value, rule in _bare(question, shown):
         return _answer(question, value, rule, shown)
     return Answer((), "unclear", "none")
@@ -180,44 +191,42 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     lines = [line.strip() for line in shown.split("\n") if line.strip(" -•*.")]
     if not lines:
         return
-    filled = _filled_blank(question, shown)
+    filled = filled_blank(question, shown)
     if filled:
         yield filled, "blank-filled"
-    if len(lines) == 1 and (parse_quantity(shown) or (len(shown.split()) <= 4 and not _LINK.search(shown))):
+    if len(lines) == 1 and _is_bare(shown):
         yield shown, "whole-reply"
-    last = lines[-1].strip(" -•*")
-    if len(lines) > 1 and (
-        parse_quantity(last) or (len(last.split()) <= 4 and not _LINK.search(last) and not last.endswith(":"))
-    ):
+    last = lines[-1].strip(" •*")
+    if len(lines) > 1 and _is_bare(last) and not last.endswith(":"):
         yield last, "last-line"
     sentences = [part for part in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+", shown) if part.strip(" .-*")]
     concluding = [part for part in sentences if _CONCLUDES.search(part)]
-    for sentence in [*reversed(concluding[-1:]), sentences[-1], sentences[0]]:
-        links = list(_LINK.finditer(sentence))
-        for link in links if "=" not in sentence else links[-1:]:
-            value, _ = _value(sentence[link.end() :])
-            if value and len(value.split()) <= _LONGEST_BARE:
-                yield value, "last-sentence"
-    if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and not re.search(r"\bnot\b|n't\b", shown):
-        yield shown, "whole-reply"
+    for sentence in [*concluding[-1:], sentences[-1], sentences[0]]:
+        if value := _said(sentence):
+            yield value, "last-sentence"
+    if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and (value := _value(shown)[0]):
+        yield value, "whole-reply"
 
 
-def _filled_blank(question: str, shown: str) -> str | None:
-    """What the reply puts in the question's blank, where it repeats the words around it."""
-    blank = _BLANK.search(question)
-    if not blank:
-        return None
-    before = re.findall(r"\w+", plain(question[: blank.start()]))[-3:]
-    after = re.findall(r"\w+", plain(question[blank.end() :]))[:2]
-    if not before or len(before) + len(after) < 3:
-        return None
-    gap = r"\W+"
-    pattern = rf"\b{gap.join(map(re.escape, before))}\s+[\"'_*]*(.{{1,80}}?)[\"'_*]*" + (
-        rf"\s+{gap.join(map(re.escape, after))}\b" if after else r"\s*\.?\s*$"
-    )
-    found = list(re.finditer(pattern, shown, re.IGNORECASE | re.MULTILINE))
-    value = found[-1][1].strip() if found else ""
-    return value if value and not _BLANK.search(value) and not re.match(r"not\b", value, re.IGNORECASE) else None
+def _is_bare(line: str) -> bool:
+    """Whether a line is nothing but a value: a quantity, a chain of them, or a few words that say nothing of each other."""
+    if all(parse_quantity(part) for part in _CHAIN.split(line)):
+        return True
+    return len(line.split()) <= 4 and not _LINK.search(line) and not re.match(r"not\b", line, re.IGNORECASE)
+
+
+def _said(sentence: str) -> str | None:
+    """What a sentence says that its subject is, or what it says is shown."""
+    if _ASSIGNMENTS.search(sentence):
+        return sentence
+    links = list(_LINK.finditer(sentence))
+    for link in links[-1:] if "=" in sentence else links:
+        value, _ = _value(sentence[link.end() :])
+        if _SHOWN.match(value):
+            value = sentence[: link.start()]
+        if value and len(value.split()) <= _LONGEST_BARE:
+            return value
+    return None
 
 
 def _answer(question: str, text: str, rule: str, shown: str) -> Answer:
@@ -227,7 +236,7 @@ def _answer(question: str, text: str, rule: str, shown: str) -> Answer:
     values = _values(text)
     if not values:
         return Answer((), "unclear", f"{rule}-several" if text else rule)
-    fitted = [_fit(question, value) for value in values]
+    fitted = [fit_blank(question, value) for value in values]
     return Answer(tuple(dict.fromkeys(value for value in (*values, *fitted) if value)), "answered", rule)
 
 
@@ -236,13 +245,15 @@ def _values(text: str) -> tuple[str, ...]:
     text = _peel(text)
     if parse_quantity(text) and "=" not in text:
         return (_written(text),)
+    if _ASSIGNMENTS.search(text):
+        return () if re.search(r"\bor\b", text) else (text,)
     parts = [_peel(part) for part in _CHAIN.split(text) if part.strip()]
     if len(parts) > 1:
         quantities = [part for part in parts if parse_quantity(part)]
         parts = quantities or parts[-1:]
-    in_brackets = _APPROXIMATE.match(parts[-1]) if parts else None
-    if in_brackets and parse_quantity(in_brackets[1]) and parse_quantity(in_brackets[2]):
-        parts[-1:] = [in_brackets[1], in_brackets[2]]
+    explained = _EXPLAINED_NUMBER.match(parts[-1]) if parts else None
+    if explained and parse_quantity(explained[1]):
+        parts[-1:] = [explained[1], explained[2]] if parse_quantity(explained[2]) else [explained[1]]
     if any(_HEDGE.search(part) for part in parts):
         return ()
     return tuple(dict.fromkeys(_written(part) for part in parts if part))
@@ -250,17 +261,17 @@ def _values(text: str) -> tuple[str, ...]:
 
 def _peel(text: str) -> str:
     """A value without the words that lead to it and the marks around it."""
-    text = text.strip(" \t\n*\"',;:!?")
-    while lead := _LEAD.match(text):
-        if not text[lead.end() :].strip():
-            break
-        text = text[lead.end() :].strip(" \t\n*\"',;:!?")
-    return text[:-1].rstrip() if text.endswith(".") and not re.search(r"\b[A-Z]\.$", text) else text
+    text = text.strip(_AROUND)
+    while (lead := _LEAD.match(text)) and text[lead.end() :].strip():
+        text = text[lead.end() :].strip(_AROUND)
+    text = re.sub(r"\s+or so$", "", text)
+    # the last dot of `B.C.E.` belongs to it
+    return text[:-1].rstrip() if text.endswith(".") and not re.search(r"(?:\b[A-Za-z]\.){2}$", text) else text
 
 
 def _written(text: str) -> str:
     """One spelling for numbers: ASCII minus, no thousands commas, no currency, scale words worked out."""
-    text = text.replace("−", "-").strip()
+    text = _MINUS.sub("-", text.strip())
     quantity = parse_quantity(text)
     if quantity is None:
         return text
@@ -269,23 +280,3 @@ def _written(text: str) -> str:
     text = _THOUSANDS.sub("", text)
     currency = _CURRENCY.match(text)
     return f"{currency[1]}{currency[2]}" if currency else text
-
-
-def _fit(question: str, value: str) -> str | None:
-    """The value without the words that the question has around its blank: `Doppler` for `Doppler effect` in `a ___ effect`."""
-    blank = _BLANK.search(question)
-    if not blank or len(value.split()) < 2:
-        return None
-    after = re.findall(r"[\w'-]+", question[blank.end() : blank.end() + 80].split(".")[0])
-    before = re.findall(r"[\w'-]+", question[max(0, blank.start() - 80) : blank.start()])
-    words = value.split()
-    for count in range(min(len(words) - 1, len(after)), 0, -1):
-        if [word.lower().strip(".,") for word in words[-count:]] == [word.lower() for word in after[:count]]:
-            words = words[:-count]
-            break
-    for count in range(min(len(words) - 1, len(before)), 0, -1):
-        if [word.lower() for word in words[:count]] == [word.lower() for word in before[-count:]]:
-            words = words[count:]
-            break
-    fitted = " ".join(words)
-    return fitted if fitted != value else None
