@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import bank, cost, look, results, run, score
+from experiments.commands import bank, cost, imports, look, results, run, score
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("report")(results.report)
 app.command("compare")(results.compare)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
+app.command("import")(imports.import_outputs)
 app.command("submission")(results.submission)
 app.command("show")(look.show)
 app.command("list")(look.list_parts)
