@@ -47,8 +47,8 @@ _LINK = re.compile(
     + one_of(
         """is are was were be (?:it|that|this)'s (?:i|we)_(?:think|believe|guess|would_say) i'd_say equals? equal_to
         (?:rounds|amounts|works_out|evaluates)_to by(?=\\s+[\\d$]) becomes? remains? gives yields shows? depicts? demonstrates?
-        illustrates? represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as classified_as
-        described_as comes_(?:out_)?to get obtain find have filled_(?:in_)?with"""
+        illustrates? represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as
+        classified_as described_as comes_(?:out_)?to get obtain find have filled_(?:in_)?with"""
     )
     + r"\s*:?\s+(?!not\s+(?!.*\bbut\b))|\s*(?:[=≈≃≅]|\\approx|(?<!\d):|:(?!\d))\s*",
     re.IGNORECASE,

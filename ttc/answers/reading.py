@@ -43,6 +43,7 @@ _CONNECTIVE = re.compile(
     + r"\b",
     re.IGNORECASE,
 )
+_INLINE_LABEL = re.compile(r"(?<![A-Za-z0-9])\(?([A-Z])[.):]\s*")
 _EITHER = re.compile(r"\s*(?:either|both|between|neither|one of|any of|all of|not)\b", re.IGNORECASE)
 _RUN = re.compile(r"[A-Z]{2,}(?![A-Za-z0-9])")
 _SENTENCE_END = re.compile(
@@ -165,10 +166,11 @@ def _several(options: Options, letter: str, rest: str) -> bool:
 def echoes_list(options: Options, letter: str, rest: str) -> bool:
     """Whether what follows a label goes on to label the next option with its own text: an echo of the option list."""
     following = chr(ord(letter) + 1)
-    if following not in options.letters:
-        return False
-    label = re.search(rf"(?<![A-Za-z0-9])\(?{following}[.):]\s*", rest)
-    return bool(label and spoken(rest[label.end() :]).startswith(options.spoken[following]))
+    return any(
+        label[1] == following and spoken(rest[label.end() :]).startswith(options.spoken[following])
+        for label in _INLINE_LABEL.finditer(rest)
+        if following in options.letters
+    )
 
 
 def _stands(options: Options, letter: str, rest: str) -> bool:

@@ -14,7 +14,10 @@ _GOOD = re.compile(r"(?:[✓✔✅☑]|\b(?:correct|right|true|yes)\b)[^\w]*(?:$
 _BAD = re.compile(r"[✗✘❌✖×]|\b(?:incorrect|wrong|false|no|not|eliminated|ruled out)\b|n't\b", re.IGNORECASE)
 _OR = re.compile(r"[\s,)\].⟧\"']*(?:or|and/or)\s+(?:maybe|possibly|perhaps|else)?\s*(?:that )?(?:the )?", re.IGNORECASE)
 _JOINED_BEFORE = re.compile(r"\b(?:or|and|nor|neither)\s*(?:option\s*)?$|[/&]\s*$", re.IGNORECASE)
-_DENIAL = r"{}\)?\s+(?:is|was)(?:(?:n't| not)\s+(?:actually\s+)?(?:correct|right)|\s+(?:actually\s+)?(?:wrong|incorrect))\b"
+_DENIAL = re.compile(
+    r"(?<![A-Za-z0-9'])([A-Z])\)?\s+(?:is|was)"
+    r"(?:(?:n't| not)\s+(?:actually\s+)?(?:correct|right)|\s+(?:actually\s+)?(?:wrong|incorrect))\b"
+)
 _BRACKETS = ("(", "[", "⟦")
 
 
@@ -81,10 +84,7 @@ def _last(shown: str, found: list[Statement]) -> Statement | None:
 
 def _denied(shown: str, last: Statement) -> bool:
     """Whether the reply goes on to call its own answer wrong."""
-    letter = last.reading.letter
-    return letter not in (None, AMBIGUOUS) and bool(
-        re.search(r"(?<![A-Za-z0-9'])" + _DENIAL.format(letter), shown[last.reading.end :])
-    )
+    return any(found[1] == last.reading.letter for found in _DENIAL.finditer(shown, last.reading.end))
 
 
 def _lowered(text: str) -> str:
