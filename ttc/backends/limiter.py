@@ -16,14 +16,15 @@ class Limiter:
     Doubles per round of successes until the first 429, then grows by one per round; only while at least half of it is used. A
     429 halves it, but only once for all calls that were sent before the last cut: they are one episode. From there it doubles
     back to three quarters of what it was, so that a few stray 429s do not starve a run. After a server error or a time-out,
-    only calls that are sent later make it grow. A server that lets calls queue never says 429: there, slow calls end the growth
-    before the queue ends in time-outs, and each time-out takes half a place away. Lives on one event loop.
+    only calls that are sent later make it grow. A server that lets calls queue never says 429: there, calls that take over
+    `slow_seconds` and twice the quickest one end the growth before the queue ends in time-outs, and each time-out takes half a
+    place away. Lives on one event loop.
     """
 
     def __init__(self, start: int, most: int, *, slow_seconds: float = inf, clock: Callable[[], float] = monotonic) -> None:
         self.limit = float(min(start, most))
         self._most, self._slow_seconds, self._clock = most, slow_seconds, clock
-        self._steep_below = inf
+        self._steep_below = self._quickest = inf
         self._cut_at = self._faltered_at = self._closed_until = 0.0
         self._running = 0
         self._change = asyncio.Event()
@@ -67,7 +68,9 @@ class Limiter:
 
     def succeeded(self, started: float) -> None:
         """A call that started then, and still holds its place, came back well."""
-        quick = self._clock() - started < self._slow_seconds
+        took = self._clock() - started
+        self._quickest = min(self._quickest, took)
+        quick = took <= max(self._slow_seconds, 2 * self._quickest)
         if quick and started >= self._faltered_at and 2 * self._running >= self.limit:
             self.limit = min(self._most, self.limit + (1.0 if self.limit < self._steep_below else 1.0 / self.limit))
 

@@ -1,4 +1,7 @@
-"""A whole run through a server that fails 30 % of the calls, against the same run on it when it is calm. Needs TTC_SLOW=1."""
+"""A whole run through a server that fails 30 % of the calls, against the same run on it when it is calm.
+
+With TTC_SLOW=1 it takes over a minute; with TTC_SLOW=full attempts have 5 s, stalls last 60 s, and it takes ten minutes.
+"""
 
 import asyncio
 import os
@@ -16,19 +19,22 @@ from ttc.dispatcher import Dispatcher
 from ttc.records import Message, Prompt, Question, Sampling, Text
 
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("TTC_SLOW"), reason="takes a minute; set TTC_SLOW=1"),
-    pytest.mark.timeout(600),
+    pytest.mark.skipif(not os.environ.get("TTC_SLOW"), reason="takes minutes; set TTC_SLOW=1"),
+    pytest.mark.timeout(1200),
 ]
 
 QUESTIONS, SAMPLES = 60, 8
-SECONDS, SLOTS = 0.15, 4
-"""What the server needs for a reply, and how many it works on at once: calm, the run takes 18 seconds."""
+SLOTS = 4
+"""Replies that the server works on at once."""
+SECONDS, ATTEMPT, STALL, RETRY_AFTER = (1.5, 5.0, 60.0, 1.0) if os.environ.get("TTC_SLOW") == "full" else (0.15, 1.5, 18.0, 0.3)
+"""What it needs for a reply, the time limit of an attempt, how long a stall lasts, and what a 429 asks for. Calm, the run takes
+18 or 180 seconds."""
 FAULTS = ("429", "500", "connection", "malformed body", "time-out")
 
 
 def run(chat_server: Any, folder: Any) -> tuple[float, Counter[str], list[tuple[str, int, str]]]:
     """Seconds, failures, and all samples in the bank."""
-    backend = OpenAI(model="m", base_url=chat_server.url, attempt_seconds=1.5)
+    backend = OpenAI(model="m", base_url=chat_server.url, attempt_seconds=ATTEMPT)
     opened: list[Any] = []
 
     class Watched:
@@ -68,7 +74,7 @@ def test_a_run_through_faults_loses_and_doubles_nothing_and_takes_at_most_three_
             injected[fault] += bool(fault)
         match fault:
             case "429":
-                return chat_server.Reply(429, {}, {"retry-after": "0.3"})
+                return chat_server.Reply(429, {}, {"retry-after": str(RETRY_AFTER)})
             case "500":
                 return chat_server.Reply(500, b"oops")
             case "connection":
@@ -76,7 +82,7 @@ def test_a_run_through_faults_loses_and_doubles_nothing_and_takes_at_most_three_
             case "malformed body":
                 return chat_server.Reply(body=b'{"id": "x", "choi')
             case "time-out":
-                return chat_server.Reply(body={}, stall=18.0)
+                return chat_server.Reply(body={}, stall=STALL)
         return calm(body, number)
 
     chat_server.answer = calm

@@ -78,10 +78,21 @@ def test_it_does_not_grow_on_places_that_nobody_uses(clock: Clock):
 
 def test_slow_calls_end_the_growth_before_a_queue_ends_in_time_outs(clock: Clock):
     limiter = Limiter(2, 100, slow_seconds=5, clock=clock)
-    started = busy(limiter, 2)[0]
-    clock.now += 6
-    limiter.succeeded(started)
-    assert limiter.limit == 2
+    busy(limiter, 2)
+    limiter.succeeded(clock.now - 2)
+    assert limiter.limit == 3
+    limiter.succeeded(clock.now - 5.1)
+    assert limiter.limit == 3
+
+
+def test_a_server_that_is_slow_from_the_first_call_may_still_be_asked_more(clock: Clock):
+    limiter = Limiter(2, 100, slow_seconds=5, clock=clock)
+    busy(limiter, 2)
+    limiter.succeeded(clock.now - 8)
+    limiter.succeeded(clock.now - 15)
+    assert limiter.limit == 4
+    limiter.succeeded(clock.now - 17)
+    assert limiter.limit == 4
 
 
 def test_after_a_server_error_only_calls_that_started_later_make_it_grow(clock: Clock):
