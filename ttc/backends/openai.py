@@ -53,7 +53,7 @@ class OpenAI(BaseModel, frozen=True, extra="forbid"):
     """Calls at once to begin with; follows the server from there."""
     most_concurrency: int = Field(default=256, gt=0, le=1000)
     attempt_seconds: float = Field(default=600, gt=0)
-    """Time limit of one attempt. Calls that take over a quarter of it, and over twice the quickest, do not raise the concurrency."""
+    """Time limit of one attempt. Calls over a quarter of it, and over twice the quickest, do not raise the concurrency."""
     total_seconds: float = Field(default=3600, gt=0)
     """Time limit of one call with all its attempts; then the run stops, to be resumed."""
     prices: Prices | None = None
