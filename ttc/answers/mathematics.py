@@ -3,6 +3,7 @@
 import logging
 import re
 import threading
+import zlib
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ def looks_like_formula(text: str) -> bool:
     return len(text) <= _LONGEST and bool(_FORMULA.search(text)) and not _PROSE.search(text)
 
 
+@lru_cache(maxsize=8192)
 def equal(gold: str, answer: str) -> bool:
     """Whether two formulas are equal. False for what cannot be parsed, or takes longer than a few seconds.
 
@@ -39,9 +41,22 @@ def equal(gold: str, answer: str) -> bool:
     left, right = _formula(gold), _formula(answer)
     if left is None or right is None:
         return False
+    here, there = _value_at_a_point(left), _value_at_a_point(right)
+    if here is not None and there is not None and abs(here - there) > 1e-6 * max(abs(here), abs(there)):
+        return False
     from math_verify import verify
 
     return verify(left, right, timeout_seconds=_limit())
+
+
+@lru_cache(maxsize=8192)
+def _value_at_a_point(expression: "Basic") -> complex | None:
+    """The value where each variable has a fixed value of its own: formulas that differ there need no proof that they differ."""
+    point = {symbol: 0.3 + (zlib.crc32(str(symbol).encode()) % 10007) / 7919 for symbol in expression.free_symbols}
+    try:
+        return complex(expression.evalf(15, subs=point))  # pyright: ignore[reportAttributeAccessIssue]
+    except (TypeError, ValueError, AttributeError):
+        return None
 
 
 def number(text: str) -> Fraction | None:
