@@ -57,13 +57,23 @@ class Refusal:
         message = " ".join(error.message.replace(key, "[key]").split())[:500]
         return cls(error.status_code, error.code or "", message, retry_after(error.response.headers))
 
+    @property
+    def filtered(self) -> bool:
+        """A filter of the provider refused this prompt."""
+        return any(sign in self.text for sign in FILTERED)
+
+    @property
+    def text(self) -> str:
+        """Kind and message in lower case."""
+        return f"{self.kind} {self.message}".lower()
+
     def trouble(self) -> Trouble | None:
         """What to wait out, or None where waiting does not help.
 
         Raises:
             BackendUnavailable: no call at all can succeed: a wrong key or model, an empty account.
         """
-        if self.code in (401, 402, 403, 404) or self.kind == "insufficient_quota":
+        if (self.code in (401, 402, 403, 404) and not self.filtered) or self.kind == "insufficient_quota":
             raise BackendUnavailable(
                 f"the server answers {self.code}: {self.message}; mend key, account or model name: what was finished is kept, "
                 "and the same command goes on"
@@ -99,16 +109,14 @@ class Call:
         Raises:
             UserError: the refusal would, as far as one can tell, meet every request alike.
         """
-        text = f"{refusal.kind} {refusal.message}".lower()
-        filtered = any(sign in text for sign in FILTERED)
-        too_long = refusal.code == 413 or any(sign in text for sign in TOO_LONG)
-        too_much = any(sign in text for sign in ASKS_FOR_TOO_MUCH)
-        if not (others_pass or filtered or (too_long and not too_much)):
+        too_long = refusal.code == 413 or any(sign in refusal.text for sign in TOO_LONG)
+        too_much = any(sign in refusal.text for sign in ASKS_FOR_TOO_MUCH)
+        if not (others_pass or refusal.filtered or (too_long and not too_much)):
             raise UserError(
                 f"backend openai: the server answers {refusal.code} to question {self.request.question_id}, before it answered "
                 f"any: {refusal.message}; mend the settings of backend, sampling or prompt"
             )
-        status: SampleStatus = "refused" if filtered else "rejected"
+        status: SampleStatus = "refused" if refusal.filtered else "rejected"
         reason = f"{refusal.code}: {refusal.message}"
         question_id = self.request.question_id
         return [

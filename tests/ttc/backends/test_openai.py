@@ -199,6 +199,7 @@ def test_calls_in_flight_when_another_fails_still_bring_their_samples(chat_serve
         (400, "This model's maximum context length is 2048 tokens, your prompt has 4000", "rejected"),
         (413, "Request Entity Too Large", "rejected"),
         (400, "The response was filtered: content management policy", "refused"),
+        (403, "your input was flagged by moderation", "refused"),
     ],
 )
 def test_a_request_that_can_never_work_is_a_sample_without_an_answer(
