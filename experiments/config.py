@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from experiments.tracking import AnyTracking, NoTracking
 from ttc.backends import AnyBackend
 from ttc.benchmarks import AnyBenchmark
 from ttc.errors import UserError
@@ -42,6 +43,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     """Another seed gives an independent replicate of every sample."""
     bank: Path = Path("runs/bank")
     """Folder of the sample bank; runs that share it share samples."""
+    tracking: AnyTracking = NoTracking()
+    """Where the results go besides the run's folder; no part of what a run is."""
 
     @model_validator(mode="after")
     def _checked(self) -> "RunConfig":

@@ -66,8 +66,8 @@ def claim(folder: Path, config: RunConfig, *, replace: bool) -> None:
     content = config.model_dump(mode="json")
     if path.exists() and not replace:
         there = validate(read_yaml(path), str(path)).model_dump(mode="json")
-        if there != content:
-            changed = sorted(key for key in content if content[key] != there[key])
+        changed = sorted(key for key in content.keys() - {"tracking"} if content[key] != there[key])
+        if changed:
             raise UserError(
                 f"folder {folder} holds a run with other settings ({', '.join(changed)}); "
                 "choose another --out, or pass --replace (its samples stay in the bank)"
@@ -173,6 +173,8 @@ def _sample_rows(results: Results) -> list[dict[str, Any]]:
             "question_id": question_id,
             "key": sample.key,
             "index": sample.index,
+            "prompt_tokens": sample.prompt_tokens,
+            "completion_tokens": sample.completion_tokens,
             "answer": list(answer.values),
             "class": answer_class,
             "answer_status": answer.status,

@@ -91,7 +91,9 @@ def submission(
     print(f"{sum(map(bool, answers.values())):,} of {len(answers):,} questions answered in {out}")
 
 
-def write_results(folder: Path, results: "Results", facts: "Manifest", console: "Console", page: Path | None = None) -> None:
+def write_results(
+    folder: Path, results: "Results", facts: "Manifest", console: "Console", page: Path | None = None
+) -> "Curves":
     """Curves, table and page of a graded run."""
     from experiments.curves import table
     from experiments.report import write_report
@@ -106,6 +108,7 @@ def write_results(folder: Path, results: "Results", facts: "Manifest", console: 
     console.print(table(found, fields[0] if fields else ""))
     for line in (*unanswered_lines(results.graded), *reference_lines(results.plan.exam)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return found
 
 
 def _curves(questions: "Sequence[Question]", outcomes: "Outcomes", facts: "Manifest", fields: Sequence[str]) -> "Curves":

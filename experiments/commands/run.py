@@ -35,7 +35,7 @@ def run(
             _count(name, checked)
         return
     for name, checked in runs.items():
-        _run_one(name, checked, folders[name], replace=replace)
+        _run_one(name, checked, folders[name], group=folder.name if len(runs) > 1 else None, replace=replace)
     if len(runs) > 1:
         summarise(folder, folders)
 
@@ -91,13 +91,14 @@ def _absent_videos(exam: "Exam") -> str:
     )
 
 
-def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> None:
+def _run_one(name: str, config: "RunConfig", folder: Path, *, group: str | None, replace: bool) -> None:
     from rich.console import Console
 
     from experiments import folder as folders
     from experiments.commands.results import write_results
     from experiments.progress import drawing
     from experiments.run import execute, lacking, plan
+    from experiments.tracking import tracked
     from ttc.bank import Bank
     from ttc.errors import UserError
 
@@ -107,11 +108,13 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, replace: bool) -> 
     bank = Bank(config.bank)
     missing = lacking(bank, planned.wanted(config.backend.identity()))
     folders.claim(folder, config, replace=replace)
-    with drawing(name, missing) as on_sample:
-        results = execute(planned, config.backend, bank, run=name, on_sample=on_sample)
-    facts = folders.manifest(results, config.backend, name)
-    folders.save(folder, results, facts)
-    write_results(folder, results, facts, Console())
+    with tracked(config, folder, name=name, group=group) as publish:
+        with drawing(name, missing) as on_sample:
+            results = execute(planned, config.backend, bank, run=name, on_sample=on_sample)
+        facts = folders.manifest(results, config.backend, name)
+        folders.save(folder, results, facts)
+        found = write_results(folder, results, facts, Console())
+        where = publish(found, results, facts)
     drew = results.executed
     print(f"drew {drew.samples:,} samples ({drew.completion_tokens:,} tokens) now; the rest was in {config.bank}")
-    print(f"report: {folder / 'report.html'}")
+    print(f"report: {folder / 'report.html'}" + (f"\n{where}" if where else ""))
