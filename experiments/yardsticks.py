@@ -18,9 +18,10 @@ def yardsticks(exam: Exam) -> Mapping[str, Any]:
 
 
 def reference_lines(exam: Exam) -> list[str]:
-    """The same as lines for people; none for a split without golds or a benchmark without a human score."""
+    """The same as lines for readers; that nothing can be graded, where the golds are hidden."""
     shown = [f"{baseline.name} {100 * baseline.accuracy:.2f} %" for baseline in baselines(exam)]
-    lines = [f"without looking: {', '.join(shown)}"] if shown else []
+    hidden = "the golds are hidden: nothing is graded and every accuracy reads 0; `ttc submission` writes the answers"
+    lines = [f"without looking: {', '.join(shown)}" if shown else hidden]
     bands = [band for band in HUMANS if band.benchmark == exam.name]
     return lines + [_people([band for band in bands if band.who == who]) for who in dict.fromkeys(band.who for band in bands)]
 

@@ -43,6 +43,8 @@ def test_guessing_and_people_stand_beside_the_accuracy():
     assert [one["accuracy"] for one in yardsticks(EXAM)["baselines"]] == [0.25, 1.0, 1.0]
 
 
-def test_a_split_without_golds_has_no_baseline():
+def test_a_split_without_golds_says_so_instead_of_a_baseline():
     hidden = Exam("pocket", "test", (ASKED,), {"q": Gold("q", ())}, "local", "f")
-    assert reference_lines(hidden) == []
+    (line,) = reference_lines(hidden)
+    assert line.startswith("the golds are hidden: nothing is graded")
+    assert yardsticks(hidden) == {"baselines": [], "people": []}
