@@ -1,4 +1,4 @@
-"""Questions of the pocket exam as requests to an engine, without a bank: needs torch, transformers, pydantic and Pillow alone."""
+"""Questions of the pocket exam as requests to an engine, without a bank; nothing here needs pyarrow or DuckDB."""
 
 from collections.abc import Iterable
 from itertools import islice

@@ -15,7 +15,7 @@ from ttc.strategies.vote import Vote
 REPLIES = tuple(
     f"{'so it goes on, ' * words}Answer: {letter}" for words, letter in zip(range(0, 40, 5), "ABCDABCD", strict=True)
 )
-"""Of many lengths, so that the tokens of another N are not just a multiple."""
+"""Of many lengths, so that the tokens of N samples are not just N times those of one."""
 
 
 def cost_of_a_curve(folder: Path, *, questions: int, largest: int) -> list[Line]:

@@ -14,7 +14,7 @@ from ttc.records import Finish, Sampling
 
 
 def shared_prefill(name: str, model: Any, *, prompt_tokens: int, n: int, new_tokens: int, pairs: int) -> Line:
-    """Seconds for n samples of one prompt, prefilled once or for each sample; the note counts samples that are the same both ways.
+    """Seconds for n samples of one prompt, prefilled once or for each sample; noted how many are the same both ways.
 
     Args:
         model: any with a language head; the prompt is text of random tokens.

@@ -66,8 +66,7 @@ class Plain:
         ).to(self._model.device, self._model.dtype)
         whole = self._model.generate(
             **inputs,
-            do_sample=True,
-            top_k=0,
+            **self._how(requests[0].sampling),
             num_return_sequences=requests[0].n,
             max_new_tokens=requests[0].sampling.max_tokens,
             eos_token_id=self._end_ids,
@@ -77,3 +76,9 @@ class Plain:
         ends = torch.isin(drawn, torch.tensor(self._end_ids, device=drawn.device))
         # a reply ends with its first end token; what follows is padding
         return int((ends.cumsum(-1) - ends.long() == 0).sum())
+
+    @staticmethod
+    def _how(sampling: Sampling) -> dict[str, object]:
+        if sampling.temperature == 0:
+            return {"do_sample": False}
+        return {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
