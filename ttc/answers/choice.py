@@ -14,7 +14,7 @@ from functools import lru_cache
 from ttc.answers import statements
 from ttc.answers.markup import plain
 from ttc.answers.options import AMBIGUOUS, Options, prepare, spoken
-from ttc.answers.phrases import EXPLAINS, HEDGED, OPTION_MENTION, REJECTED_AFTER, REJECTED_BEFORE, one_of
+from ttc.answers.phrases import EXPLAINS, HEDGED, NEGATION, OPTION_MENTION, REJECTED_AFTER, REJECTED_BEFORE, one_of
 from ttc.answers.reading import Reading, echoes_list, read_value
 from ttc.answers.silence import silence
 from ttc.answers.structured import answer_field
@@ -194,7 +194,7 @@ def _labelled(options: Options, line: str) -> Reading | None:
     rest = line[found.end() :]
     own = options.spoken[letter]
     said = spoken(rest)
-    if REJECTED_AFTER.match(said[len(own) :] if own and said.startswith(own) else rest):
+    if REJECTED_AFTER.match(said[len(own) :] if len(own) > 1 and said.startswith(own) else rest):
         return None
     if options.letter_of(rest) or (
         own and (said.startswith(own.strip(" .")) or (len(said) > 3 and own.startswith(said.strip(" ."))))
@@ -282,7 +282,7 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
         not letters
         and (linked := _LINKED_END.search(last))
         and (letter := options.letter_of(linked[1]))
-        and not REJECTED_BEFORE.search(linked[1])
+        and not NEGATION.search(last[: linked.start(1)])
     ):
         letters = {letter}
     return Reading(letters.pop(), "text") if len(letters) == 1 and not HEDGED.search(last) else None

@@ -24,7 +24,8 @@ _ANY_SIGN = frozenset("xyztnk")
 # it warns of the missing limit on threads, which is met here by comparing short texts only
 logging.getLogger("math_verify").setLevel(logging.ERROR)
 _LONGEST = 120
-_SECONDS = 3
+_SECONDS = 15
+"""Generous, because a busy machine must not turn equal formulas into different ones."""
 
 
 def looks_like_formula(text: str) -> bool:
@@ -34,7 +35,7 @@ def looks_like_formula(text: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def equal(gold: str, answer: str) -> bool:
-    """Whether two formulas are equal. False for what cannot be parsed, or takes longer than a few seconds.
+    """Whether two formulas are equal. False for what cannot be parsed, or takes too long.
 
     Quantities named by other letters than x, y, z, t, n, k are taken to be positive: 1/sqrt(LC) is sqrt(1/(LC)).
     """

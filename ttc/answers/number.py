@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from ttc.answers.phrases import NEGATION
 from ttc.answers.units import NO_UNIT, Unit, parse_unit
 from ttc.answers.words import words_to_number
 
@@ -186,7 +187,7 @@ def _tidy(text: str) -> str:
         text = text[lead.end() :]
     text = _MINUS_WORD.sub("-", text)
     assigned = _ASSIGNED.match(text)
-    if assigned:
+    if assigned and not NEGATION.search(assigned[0]) and " or " not in assigned[0]:
         text = text[assigned.end() :]
     text = text.strip()
     if text.startswith("(") and text.endswith(")") and text.count("(") == 1:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ttc.answers.blanks import filled_blank, fit_blank
 from ttc.answers.markup import plain
 from ttc.answers.number import parse_quantity
-from ttc.answers.phrases import one_of, repeated
+from ttc.answers.phrases import REJECTED_BEFORE, one_of, repeated
 from ttc.answers.silence import is_blank, silence
 from ttc.answers.structured import answer_field
 from ttc.records import Answer
@@ -94,6 +94,7 @@ _MINUS = re.compile(r"−|^[–-]\s*(?=[\d.$])")
 _OPENING = re.compile(r"""(?:[\s:*"'⟦•]|-(?=\s))*""")
 _AROUND = " \t\n*\"',;:!?"
 _ASSIGNMENTS = re.compile(r"\w\s*=\s*[^=,;]+?(?:[,;]|\band\b|\bor\b)\s*\w+\s*=")
+_NEGATED = re.compile(r"(?<![,(] )(?<![,(])\b(?:not(?!\s.*\bbut\b)|cannot|never)\b|n't\b", re.IGNORECASE)
 _VENTURED = re.compile(r"\b(?:but|however),?\s+(.*)", re.IGNORECASE | re.DOTALL)
 _SHOWN = re.compile(
     one_of("shown depicted used seen displayed illustrated demonstrated present visible") + r"\b", re.IGNORECASE
@@ -204,7 +205,7 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     for sentence in [*concluding[-1:], sentences[-1], sentences[0]]:
         if value := _said(sentence):
             yield value, "last-sentence"
-    if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and (value := _value(shown)[0]):
+    if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and not _NEGATED.search(shown) and (value := _value(shown)[0]):
         yield value, "whole-reply"
 
 
@@ -212,7 +213,7 @@ def _is_bare(line: str) -> bool:
     """Whether a line is nothing but a value: a quantity, a chain of them, or a few words that say nothing of each other."""
     if all(parse_quantity(part) for part in _CHAIN.split(line)):
         return True
-    return len(line.split()) <= 4 and not _LINK.search(line) and not re.match(r"not\b", line, re.IGNORECASE)
+    return len(line.split()) <= 4 and not (_LINK.search(line) or _NEGATED.search(line) or _BUT.match(line))
 
 
 def _said(sentence: str) -> str | None:
@@ -221,6 +222,8 @@ def _said(sentence: str) -> str | None:
         return sentence
     links = list(_LINK.finditer(sentence))
     for link in links[-1:] if "=" in sentence else links:
+        if REJECTED_BEFORE.search(sentence[: link.start()]):
+            continue
         value, _ = _value(sentence[link.end() :])
         if _SHOWN.match(value):
             value = sentence[: link.start()]

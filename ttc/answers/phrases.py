@@ -195,17 +195,19 @@ EXPLAINS = re.compile(
     + r"\b",
     re.IGNORECASE,
 )
+NEGATION = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b", re.IGNORECASE)
 REJECTED_BEFORE = re.compile(
     r"(?:\b"
     + one_of(
-        r"""not\b never\b rather_than\b instead_of\b opposed_to\b except\b neither\b nor\b exclud\w+ eliminat\w+ rul\w+_out
-        without\b unlike\b no\b than\b"""
+        r"""not\b cannot\b never\b rather_than\b instead_of\b opposed_to\b except\b neither\b nor\b exclud\w+ eliminat\w+
+        rul\w+_out without\b unlike\b no\b than\b"""
     )
     + r"|n't\b|不是|而非)\s*(?:(?!but\b)\w+\s+){0,3}[\"'(]*$",
     re.IGNORECASE,
 )
 REJECTED_AFTER = re.compile(
-    rf"[)\]\"'”]*\s*(?:{one_of('is was are were seems would_be can could does do has must')}?\s*(?:also |clearly |definitely )?"
+    rf"[.)\]\"'”]*\s*(?:{one_of('is was are were seems would_be can could does do has must')}?\s*"
+    r"(?:also |clearly |definitely )?"
     r"(?:not\b|n't\b|never|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|impossible|cannot)"
     r"|(?:is|was|does|would|can|could)n't)",
     re.IGNORECASE,

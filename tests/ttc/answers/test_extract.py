@@ -88,3 +88,25 @@ def test_numbers_are_written_in_one_way():
         "1/4": "1/4",
     }
     assert {reply: extract(OPEN, reply).value for reply in written} == written
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("The result is\n12 V", "12 V"),
+        ("Therefore, 12", "12"),
+        ("The letter is C.", "C"),
+        ("The value rounds to 3.43", "3.43"),
+        ("It increased by 5%.", "5%"),
+        ("Not 10 but 12", "12"),
+        ("A Stirling engine is shown.", "A Stirling engine"),
+        ("The answer is 12, but it could be 13.", "12"),
+        ("I am not sure, but I think it's the Doppler effect.", "Doppler effect"),
+        ("The arrow points to a carbon atom", "a carbon atom"),
+        ("x = 4 or x = 5", None),
+        ("It cannot be 12.", None),
+        ("I don't think it is 12.", None),
+    ],
+)
+def test_an_open_reply_stands_by_what_it_says(reply, value):
+    assert extract(OPEN, reply).value == value

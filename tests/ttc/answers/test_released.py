@@ -86,22 +86,35 @@ def test_gpt_4o_scored_carefully(shared, style, correct, unanswered):
     assert Counter(answer.status for answer, _ in answers)["refused"] <= 3
 
 
-def test_careful_reading_of_chains_of_thought_is_no_slower_than_the_official_reading(shared):
+def test_no_negated_gold_is_right(shared):
+    judge = Rules(formulas=False)
+    for exam in (mmmu, mmvu):
+        for question, gold in exam(shared):
+            truths = [
+                *gold.answers,
+                *(question.options[question.letters.index(letter)] for letter in gold.answers if question.options),
+            ]
+            for truth in truths:
+                for form in ("The answer is not {}.", "I don't think it is {}."):
+                    answer = extract(question, form.format(truth))
+                    assert judge.judge(question, gold, answer).credit == 0, (question.id, form, truth)
+
+
+def test_reading_chains_of_thought_again_is_no_slower_than_the_official_reading_and_at_first_within_its_reach(shared):
     rows = gpt_4o(shared, "cot")
 
-    def official() -> None:
-        rules = OfficialRules("mmmu_pro")
+    def seconds(careful: bool) -> float:
+        rules, start = OfficialRules("mmmu_pro"), time.process_time()
         for question, reply, _ in rows:
-            rules.choice(reply, question.options)
+            if careful:
+                extract(question, reply)
+            else:
+                rules.choice(reply, question.options)
+        return time.process_time() - start
 
-    def careful() -> None:
-        for question, reply, _ in rows:
-            extract(question, reply)
-
-    best = {official: float("inf"), careful: float("inf")}
-    for _ in range(5):
-        for read in best:
-            start = time.process_time()
-            read()
-            best[read] = min(best[read], time.process_time() - start)
-    assert best[careful] <= 1.5 * best[official]
+    first = seconds(careful=True)
+    again, official = (min(seconds(careful) for _ in range(5)) for careful in (True, False))
+    assert again <= 1.5 * official
+    assert first <= 40 * official, (
+        "our official rules are a few substring tests a row; the released ones parse each row as well"
+    )
