@@ -37,7 +37,7 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
         return [self.judge(item.question, item.gold, item.answer) for item in items]
 
     def judge(self, question: Question, gold: Gold, answer: Answer) -> Verdict:
-        """Credit 1 or 0; ungraded only where the gold is hidden. The verdict's rule names the ground, and for numbers the tolerance."""
+        """Credit 1 or 0, and on what ground, with the tolerance for numbers; ungraded only where the gold is hidden."""
         if not gold.answers:
             return Verdict(0.0, "ungraded", "rules: hidden gold")
         if not answer.values:
