@@ -30,7 +30,11 @@ TEMPLATE = (
     "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
 )
 
-READ = f"<|user|>{IMAGE} Read.<|assistant|>"
+CUE = "Answer:"
+"""What stands before every answer."""
+
+USER = "<|user|>"
+READ = f"{USER}{IMAGE} Read.<|assistant|>"
 """Asks for all values of a picture: used in training alone, since reading is what such a model learns last."""
 
 VOCABULARY_SAMPLE = 200
@@ -88,8 +92,13 @@ def spoken(prompt: Prompt) -> str:
 
 
 def asked(question: Question, style: str) -> str:
-    """What the model hears: a question in one of the exam's styles, or for `read` only what stands in the picture."""
-    return READ if style == "read" else spoken(render(question, style=style))
+    """What the model hears: a question in one of the exam's styles, for `read` its picture alone, for `choose` its options."""
+    if style == "read":
+        return READ
+    text = spoken(render(question, style="cot" if style == "choose" else style))
+    if style == "choose":
+        return text[: len(USER)] + text[text.index("\n") :]
+    return text
 
 
 def reply(source: Problem, style: str, rng: Random) -> str:
@@ -98,8 +107,20 @@ def reply(source: Problem, style: str, rng: Random) -> str:
         # in a fixed order the model would count lines instead of looking up names
         shown = list(source.chain.quantities.items())
         return "\n".join(f"{name}: {value}" for name, value in rng.sample(shown, k=len(shown)))
+    if style == "choose":
+        return "\n".join(f"{_sum_to(value, source, rng)}\n{CUE} {LETTERS[n]}" for n, value in _mixed(source.options, rng))
     steps = exam.explanation(source) if style == "cot" else []
-    return "\n".join([*steps, f"Answer: {exam.answer_text(source)}"])
+    return "\n".join([*steps, f"{CUE} {exam.answer_text(source)}"])
+
+
+def _mixed(options: tuple[int, ...], rng: Random) -> list[tuple[int, int]]:
+    return rng.sample(list(enumerate(options)), k=len(options))
+
+
+def _sum_to(value: int, source: Problem, rng: Random) -> str:
+    """A step as it might stand before the answer."""
+    part = rng.randint(0, min(9, value))
+    return f"{rng.choice(list(source.chain.quantities))}: {value - part} + {part} = {value}"
 
 
 def network(tokenizer, *, width: int, layers: int, vision_width: int, vision_layers: int) -> "Idefics3ForConditionalGeneration":

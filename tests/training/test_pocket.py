@@ -7,6 +7,7 @@ import time
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -83,8 +84,18 @@ def test_training_sees_what_the_processor_and_its_template_make_of_a_prompt():
     inputs = processor(text=text, images=[Image.open(BytesIO(question.media[0].data))], return_tensors="np")
     length = inputs["input_ids"].shape[1]
     assert batch.ids_BT[0, :length].tolist() == inputs["input_ids"][0].tolist()
-    assert batch.targets_BT[0].tolist().index(batch.ids_BT[0, length].item()) == length - 1
+    assert batch.weights_BT[0].nonzero().min() == length - 1
+    assert batch.targets_BT[0, length - 1] == batch.ids_BT[0, length]
     np.testing.assert_allclose(inputs["pixel_values"][0], pixels(question), atol=1e-5)
+
+
+def test_the_answer_of_a_chain_weighs_more_from_its_step_on_and_nothing_else_does():
+    processor = pocket_model.processor()
+    config = PocketTraining(batch=1, micro_batch=1, same_steps=0, read_steps=0, direct=0, read=0, weighted_from=1)
+    before, after = (next(micro_batches(config, step, processor)) for step in (0, 1))
+    assert set(before.weights_BT.unique().tolist()) == {0.0, 1.0}
+    (heavy,) = (after.weights_BT[0] == config.answer_weight).nonzero()
+    assert processor.tokenizer.decode(after.targets_BT[0, heavy - 1 : heavy + 2]).startswith("Answer: ")
 
 
 def test_the_tokenizer_knows_every_word_and_gives_replies_back_exactly(shipped):
@@ -92,7 +103,7 @@ def test_the_tokenizer_knows_every_word_and_gives_replies_back_exactly(shipped):
     for split in ("validation", "test"):
         for source in exam.problems(split):
             for style in ("direct", "cot"):
-                reply = pocket_model.reply(source, style)
+                reply = pocket_model.reply(source, style, Random(0))
                 prompt = pocket_model.spoken(render(exam.question(source), style=style))
                 ids = tokenizer(prompt + reply)["input_ids"]
                 assert tokenizer.unk_token_id not in ids
