@@ -17,8 +17,8 @@ class Limiter:
     429 halves it, but only once for all calls that were sent before the last cut: they are one episode. From there it doubles
     back to three quarters of what it was, so that a few stray 429s do not starve a run. After a server error or a time-out,
     only calls that are sent later make it grow. A server that lets calls queue never says 429: there, calls that take over
-    `slow_seconds` and twice the quickest one end the growth before the queue ends in time-outs, and each time-out takes half a
-    place away. Lives on one event loop.
+    `slow_seconds` and twice the quickest one do not make it grow and end the doubling, before the queue ends in time-outs; each
+    time-out takes half a place away. Lives on one event loop.
     """
 
     def __init__(self, start: int, most: int, *, slow_seconds: float = inf, clock: Callable[[], float] = monotonic) -> None:
@@ -70,8 +70,9 @@ class Limiter:
         """A call that started then, and still holds its place, came back well."""
         took = self._clock() - started
         self._quickest = min(self._quickest, took)
-        quick = took <= max(self._slow_seconds, 2 * self._quickest)
-        if quick and started >= self._faltered_at and 2 * self._running >= self.limit:
+        if took > max(self._slow_seconds, 2 * self._quickest):
+            self._steep_below = 0.0
+        elif started >= self._faltered_at and 2 * self._running >= self.limit:
             self.limit = min(self._most, self.limit + (1.0 if self.limit < self._steep_below else 1.0 / self.limit))
 
     def refused(self, started: float, retry_after: float) -> None:
@@ -87,7 +88,7 @@ class Limiter:
         now = self._clock()
         self._closed_until = max(self._closed_until, now + retry_after)
         if timed_out:
-            self.limit = max(1.0, self.limit - 0.5)
+            self.limit, self._steep_below = max(1.0, self.limit - 0.5), 0.0
         if started >= self._faltered_at:
             self._faltered_at = now
 

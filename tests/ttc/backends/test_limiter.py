@@ -83,6 +83,8 @@ def test_slow_calls_end_the_growth_before_a_queue_ends_in_time_outs(clock: Clock
     assert limiter.limit == 3
     limiter.succeeded(clock.now - 5.1)
     assert limiter.limit == 3
+    limiter.succeeded(clock.now - 2)
+    assert limiter.limit == pytest.approx(3 + 1 / 3)
 
 
 def test_a_server_that_is_slow_from_the_first_call_may_still_be_asked_more(clock: Clock):
