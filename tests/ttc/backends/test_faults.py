@@ -71,7 +71,8 @@ def test_a_run_through_faults_loses_and_doubles_nothing_and_takes_at_most_three_
     def faulty(body: dict[str, Any], number: int):
         with chat_server.lock:
             fault = chance.choice(FAULTS) if chance.random() < 0.3 else ""
-            injected[fault] += bool(fault)
+            if fault:
+                injected[fault] += 1
         match fault:
             case "429":
                 return chat_server.Reply(429, {}, {"retry-after": str(RETRY_AFTER)})
@@ -87,13 +88,13 @@ def test_a_run_through_faults_loses_and_doubles_nothing_and_takes_at_most_three_
 
     chat_server.answer = calm
     calm_seconds, failures, expected = run(chat_server, tmp_path / "calm")
-    assert not failures
+    assert failures.total() == failures["time-out"] < 0.1 * QUESTIONS * SAMPLES  # until growth has found the server's queue
     chat_server.answer = faulty
     seconds, failures, found = run(chat_server, tmp_path / "faulty")
     with capsys.disabled():
         print(f"\ncalm {calm_seconds:.1f} s, with faults {seconds:.1f} s ({seconds / calm_seconds:.2f}x); {dict(failures)}")
     assert found == expected
     assert len(set(found)) == QUESTIONS * SAMPLES
-    assert failures.total() >= injected.total() - injected[""]
-    assert failures == +injected or failures["time-out"] > injected["time-out"]
+    assert failures - Counter({"time-out": failures["time-out"]}) == injected - Counter({"time-out": injected["time-out"]})
+    assert failures["time-out"] >= injected["time-out"]
     assert seconds < 3 * calm_seconds
