@@ -43,7 +43,7 @@ class VLLM(Checkpoint, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _reads_safetensors(self) -> "VLLM":
         if self.gguf:
-            raise ValueError(f"backend vllm cannot read {self.gguf}; use transformers, or convert it with `save_pretrained`")
+            raise ValueError(f"vLLM does not read {self.gguf}; use the transformers backend, or the model's safetensors")
         return self
 
     def identity(self) -> Mapping[str, object]:

@@ -29,6 +29,7 @@ _ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "PYTHONWARNINGS": "ignore::FutureWarning:vllm.triton_utils.dispatcher",
 }
 """Unless the user has set them: three processes of the engine write into the terminal that shows a run."""
 _CLOSE_SECONDS = 60
