@@ -145,6 +145,11 @@ class Dispatcher:
         self._serving: asyncio.Future[None] | None = None
         self._failure: BaseException | None = None
 
+    @property
+    def writer(self) -> Writer:
+        """Where the samples go; what is said about them goes there too, and is sealed behind them."""
+        return self._writer
+
     async def __aenter__(self) -> "Dispatcher":
         self._loop = asyncio.get_running_loop()
         return self

@@ -1,8 +1,11 @@
 """Which samples a parallel strategy reads: strategies that name the same draw share its samples."""
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
+
+from ttc.records import Sample
 
 Style = Literal["direct", "cot"]
 
@@ -15,6 +18,8 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
     greedy: bool = False
     """Temperature 0, whatever the run's sampling says."""
     n: int = Field(default=1, gt=0)
+    cap_tokens: int | None = Field(default=None, gt=0)
+    """A length cap replayed over the same samples: a longer one counts as cut there, and has no answer."""
 
     @model_validator(mode="after")
     def _one_greedy_sample(self) -> "Draw":
@@ -26,3 +31,9 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
     def pool(self) -> tuple[str, bool]:
         """Draws with the same pool take prefixes of the same samples."""
         return self.style, self.greedy
+
+    def capped(self, sample: Sample) -> Sample:
+        """The sample as the cap leaves it."""
+        if self.cap_tokens is None or sample.completion_tokens <= self.cap_tokens:
+            return sample
+        return replace(sample, text="", finish="length", completion_tokens=self.cap_tokens, token_ids=(), logprobs=())

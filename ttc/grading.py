@@ -1,21 +1,25 @@
 """Samples -> answers -> verdicts -> pools: a pass of its own, run again in seconds when a rule is mended."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import starmap
 from multiprocessing import get_context
+from types import MappingProxyType
+from typing import TypeVar
 
 from ttc import answers as reading
 from ttc.bank import Bank
 from ttc.compute import ModelShape
+from ttc.draw import Draw
 from ttc.judges.item import Item
 from ttc.judges.rules import Rules
 from ttc.pool import Pool
-from ttc.protocols import ReadingJudge
-from ttc.records import Answer, Gold, Question, Sample, Verdict
+from ttc.protocols import ReadingJudge, Verifier
+from ttc.records import Answer, Gold, Question, Sample, StepScores, Verdict
 
+T = TypeVar("T")
 PARALLEL_FROM = 50_000
 """Samples below which starting processes costs more than it saves."""
 
@@ -29,14 +33,39 @@ class Graded:
     answers: tuple[Answer, ...]
     verdicts: tuple[Verdict, ...]
     classes: tuple[int | None, ...]
+    scores: Mapping[str, tuple[StepScores, ...]] = field(default_factory=dict)
+    """By verifier name, for those that were asked; of the first samples where not all were scored."""
 
-    def pool(self, shape: ModelShape | None) -> Pool:
-        """What the estimators read; FLOPs where the model's shape is known."""
+    def seen(self, draw: Draw, n: int) -> "Graded":
+        """The first n samples as a draw sees them: one over its length cap has no answer, no credit and no score."""
+        if draw.cap_tokens is None and n >= len(self.samples):
+            return self
+        samples = tuple(draw.capped(sample) for sample in self.samples[:n])
+        over = [cut is not sample for cut, sample in zip(samples, self.samples, strict=False)]
+
+        def unless_over(column: Sequence[T], nothing: Callable[[T], T]) -> tuple[T, ...]:
+            return tuple(nothing(value) if cut else value for value, cut in zip(column, over, strict=False))
+
+        return replace(
+            self,
+            samples=samples,
+            answers=unless_over(self.answers, lambda _: Answer((), "truncated", "length-cap")),
+            verdicts=unless_over(self.verdicts, lambda _: Verdict(0.0, rule="rules: truncated")),
+            classes=unless_over(self.classes, lambda _: None),
+            scores={
+                name: unless_over(column, lambda one: replace(one, steps=(), score=None, tokens=0))
+                for name, column in self.scores.items()
+            },
+        )
+
+    def pool(self, shape: ModelShape | None, verifiers: Mapping[str, Verifier] = MappingProxyType({})) -> Pool:
+        """What the estimators read: FLOPs where the model's shape is known, and the scores of these verifiers."""
         first = self.samples[0]
         prefill = decode = None
         if shape is not None:
             prefill = shape.prompt_flops(first.prompt_tokens, first.image_tokens)
             decode = tuple(shape.decode_flops(sample.completion_tokens, sample.prompt_tokens) for sample in self.samples)
+        columns = {name: self.scores[name] for name in verifiers}
         return Pool(
             self.question.id,
             self.classes,
@@ -45,8 +74,17 @@ class Graded:
             tuple(sample.completion_tokens for sample in self.samples),
             prefill,
             decode,
+            scores={name: tuple(scores.score for scores in column) for name, column in columns.items()},
+            verifier_tokens={name: tuple(scores.tokens for scores in column) for name, column in columns.items()},
+            verifier_flops={name: _flops(verifiers[name], column) for name, column in columns.items()},
             n_options=len(self.question.options),
         )
+
+
+def _flops(verifier: Verifier, column: Sequence[StepScores]) -> tuple[float, ...] | None:
+    flops = [verifier.flops(scores) if scores.tokens else 0.0 for scores in column]
+    known = tuple(value for value in flops if value is not None)
+    return known if len(known) == len(flops) else None
 
 
 @dataclass(frozen=True, slots=True)

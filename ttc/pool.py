@@ -20,13 +20,31 @@ class Pool:
     decode_flops: tuple[float, ...] | None
     scores: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     """By verifier name; None where scoring failed."""
+    verifier_tokens: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """By verifier name, what scoring each sample costs."""
+    verifier_flops: Mapping[str, tuple[float, ...] | None] = field(default_factory=dict)
+    """None where the verifier's shape is unknown."""
     n_options: int = 0
     """Number of options; 0 for an open question."""
+    greedy: "Pool | None" = None
+    """The one greedy sample, for strategies that fall back on it."""
 
     @property
     def n(self) -> int:
         """Samples in the pool."""
         return len(self.credits)
+
+    @property
+    def answered(self) -> tuple[float, ...]:
+        """1 for each sample with an answer, 0 for the others: the credits of coverage."""
+        return tuple(float(answer is not None) for answer in self.classes)
+
+    def sample_flops(self, verifier: str | None = None) -> tuple[float, ...] | None:
+        """FLOPs of decoding each sample, and of scoring it where a verifier is named; None where one of them is unknown."""
+        if verifier is None or self.decode_flops is None:
+            return self.decode_flops
+        scoring = self.verifier_flops[verifier]
+        return None if scoring is None else tuple(map(sum, zip(self.decode_flops, scoring, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +60,24 @@ class Outcome:
     prompt_tokens: float
     completion_tokens: float
     flops: float | None
+    """Of the model and the verifier."""
+    verifier_tokens: float = 0.0
 
 
-def outcome(pool: Pool, k: int, *, credit: float, coverage: float) -> Outcome:
+def outcome(pool: Pool, k: int, *, credit: float, coverage: float, verifier: str | None = None) -> Outcome:
     """The outcome of a strategy that draws exactly k samples: costs are k times the pool's mean, the prompt paid once.
+
+    Args:
+        verifier: name of the one that scores each of them.
 
     Raises:
         ValueError: k is not in 1..n.
     """
     if not 1 <= k <= pool.n:
         raise ValueError(f"question {pool.question_id}: k={k} with {pool.n} samples; k must be 1 to {pool.n}")
-    flops = None
-    if pool.prefill_flops is not None and pool.decode_flops is not None:
-        flops = pool.prefill_flops + k * sum(pool.decode_flops) / pool.n
+    each, flops = pool.sample_flops(verifier), None
+    if pool.prefill_flops is not None and each is not None:
+        flops = pool.prefill_flops + k * sum(each) / pool.n
     tokens = k * sum(pool.completion_tokens) / pool.n
-    return Outcome(credit, coverage, float(k), float(pool.prompt_tokens), tokens, flops)
+    scoring = k * sum(pool.verifier_tokens[verifier]) / pool.n if verifier else 0.0
+    return Outcome(credit, coverage, float(k), float(pool.prompt_tokens), tokens, flops, scoring)

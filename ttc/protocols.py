@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from ttc.records import Answer, Exam, Gold, Question, Request, Sample, Selection, StepScores, Verdict
+from ttc.records import Answer, Exam, Gold, Question, Reply, Request, Sample, Selection, StepScores, Verdict
 
 if TYPE_CHECKING:
     from ttc.bank import Bank
@@ -75,12 +75,45 @@ class Benchmark(Protocol):
 
 
 class Verifier(Protocol):
-    """Scores replies without gold."""
+    """Config of what scores replies without gold: cheap to hold, heavy to open."""
 
-    name: str
+    uses_gold: ClassVar[bool]
+    """True for what knows the truth: strategies that use it are kept out of tables of methods."""
 
-    def score(self, question: Question, samples: Sequence[Sample]) -> Sequence[StepScores]:
-        """One record per sample, in order."""
+    @property
+    def kind(self) -> str:
+        """Its name in configs."""
+        ...
+
+    def identity(self) -> Mapping[str, object]:
+        """What determines the stored scores, as JSON: weights by content, template, version. Must not load a model."""
+        ...
+
+    def response_score(self, scores: StepScores) -> float | None:
+        """The whole reply's score from what is stored, so that another aggregation of steps needs no new pass.
+
+        None where scoring failed.
+        """
+        ...
+
+    def flops(self, scores: StepScores) -> float | None:
+        """FLOPs of scoring that reply; None where the model's shape is unknown."""
+        ...
+
+    def open(self) -> Scorer:
+        """Load the model. Raises UserError with the way out where it cannot."""
+        ...
+
+
+class Scorer(Protocol):
+    """An opened verifier. Lives on one thread."""
+
+    def score(self, replies: Sequence[Reply]) -> Iterator[StepScores]:
+        """One record per reply (`Reply.scored`), in any order, each as soon as it is known; a failure is a status."""
+        ...
+
+    def close(self) -> None:
+        """Free the device."""
         ...
 
 

@@ -5,7 +5,7 @@
 `Gold` stands apart: only judges and training see it, so that no strategy can read an answer by accident.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -276,6 +276,25 @@ class StepScores:
     status: str = "ok"
     tokens: int = 0
     """Verifier tokens spent, prompt included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a verifier reads: a question and a sample of it."""
+
+    question: Question
+    sample: Sample
+    before: str = ""
+    """The text that the sample continues; empty where it is a whole reply."""
+
+    @property
+    def text(self) -> str:
+        """The reply up to the sample's end."""
+        return self.before + self.sample.text
+
+    def scored(self, score: float | None, steps: Sequence[float] = (), *, tokens: int = 0, status: str = "ok") -> StepScores:
+        """The record of its scores. The verifier's identity is filled in where it is stored."""
+        return StepScores(self.sample.key, self.sample.index, "", tuple(steps), score, status, tokens)
 
 
 @dataclass(frozen=True, slots=True)

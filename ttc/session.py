@@ -6,8 +6,8 @@ from typing import Protocol
 from ttc import answers as reading
 from ttc.compute import ModelShape, sample_flops
 from ttc.draw import Draw, Style
-from ttc.errors import BudgetSpent
-from ttc.records import Answer, Prompt, Question, Sample, Sampling, Selection, Usage
+from ttc.errors import BudgetSpent, UserError
+from ttc.records import Answer, Prompt, Question, Reply, Sample, Sampling, Selection, StepScores, Usage
 
 
 class Source(Protocol):
@@ -17,6 +17,18 @@ class Source(Protocol):
         self, question: Question, prompt: Prompt, sampling: Sampling, n: int, prefix: tuple[int, ...] = ()
     ) -> list[Sample]:
         """Samples 0 to n - 1 of a prompt."""
+        ...
+
+
+class Verification(Protocol):
+    """Where scores come from: the bank first, then the verifiers of the run. See `ttc.scoring`."""
+
+    async def scores(self, name: str, replies: Sequence[Reply]) -> list[StepScores]:
+        """One record per reply, in order."""
+        ...
+
+    def flops(self, name: str, scores: StepScores) -> float | None:
+        """What scoring one reply cost."""
         ...
 
 
@@ -36,11 +48,12 @@ class Session:
         *,
         shape: ModelShape | None = None,
         budget_tokens: int | None = None,
+        verification: Verification | None = None,
     ) -> None:
         self.question = question
         self.usage = Usage(flops=None if shape is None else 0.0)
         self._source, self._render, self._sampling, self._shape = source, render, sampling, shape
-        self._budget_tokens = budget_tokens
+        self._budget_tokens, self._verification = budget_tokens, verification
         self._drawn: dict[tuple[str, bool], int] = {}
 
     @property
@@ -62,7 +75,8 @@ class Session:
         before = self._drawn.get(draw.pool, 0)
         sampling = self._sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self._sampling
         prompt = self._render(self.question, draw.style)
-        samples = (await self._source.samples(self.question, prompt, sampling, before + draw.n))[before:]
+        stored = await self._source.samples(self.question, prompt, sampling, before + draw.n)
+        samples = [draw.capped(sample) for sample in stored[before:]]
         self._drawn[draw.pool] = before + draw.n
         for position, sample in enumerate(samples):
             self._count(sample, prompt_is_new=before + position == 0)
@@ -76,6 +90,22 @@ class Session:
             flops=sample_flops(self._shape, sample, prompt_is_new=prompt_is_new),
         )
 
+    async def score(self, samples: Sequence[Sample], verifier: str, *, before: str = "") -> list[StepScores]:
+        """The named verifier's scores, in order. Scoring again costs again.
+
+        Args:
+            before: the text that the samples continue.
+
+        Raises:
+            UserError: the run binds no verifier of this name.
+        """
+        if self._verification is None:
+            raise UserError(f"question {self.question.id}: no verifier is at hand for {verifier!r}; bind it under verifiers")
+        found = await self._verification.scores(verifier, [Reply(self.question, sample, before) for sample in samples])
+        for scores in found:
+            self.usage += Usage(verifier_tokens=scores.tokens, flops=self._verification.flops(verifier, scores))
+        return found
+
     def answers(self, samples: Sequence[Sample]) -> list[Answer]:
         """What each reply says, by the careful rules."""
         return [reading.extract(self.question, sample) for sample in samples]
@@ -85,7 +115,8 @@ class Session:
         return reading.classes(self.question, answers)
 
     def stand_by(self, samples: Sequence[Sample], position: int | None, reason: str) -> Selection:
-        """The selection of the sample at `position`, or an abstention."""
-        if position is None:
+        """The selection of the sample at `position`, or an abstention where there is none or it has no answer."""
+        answer = None if position is None else self.answers([samples[position]])[0]
+        if position is None or answer is None or not answer.values:
             return Selection(None, reason="abstain")
-        return Selection(self.answers([samples[position]])[0], samples[position].index, reason)
+        return Selection(answer, samples[position].index, reason)

@@ -1,1 +1,22 @@
-"""What scores a sample without seeing the gold answer."""
+"""What scores a sample without seeing the gold answer. A strategy names a verifier; the run's config binds the name.
+
+    scripted    told or hashed scores, without a model
+    confidence  the model's own log-probabilities
+    truth       the pocket exam's true steps: marked as using gold, and kept out of tables of methods
+    aggregate   step scores to one score
+
+A verifier is its frozen config with `open` (see `ttc.protocols.Verifier`); scores are kept in the bank by its content.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from verifiers.confidence import Confidence
+from verifiers.scripted import Scripted
+from verifiers.truth import Truth
+
+AnyVerifier = Annotated[Scripted | Confidence | Truth, Field(discriminator="kind")]
+"""A verifier's config, told apart by `kind`."""
+
+__all__ = ["AnyVerifier", "Confidence", "Scripted", "Truth"]

@@ -1,31 +1,21 @@
 """Self-consistency."""
 
-from typing import ClassVar, Literal
-
-from pydantic import BaseModel, Field
+from typing import Literal
 
 from ttc import estimators, select
 from ttc import pool as pools
-from ttc.draw import Draw
 from ttc.pool import Outcome, Pool
 from ttc.records import Selection
 from ttc.session import Session
+from ttc.strategies.parallel import Parallel
 
 
-class Vote(BaseModel, frozen=True, extra="forbid"):
+class Vote(Parallel, frozen=True, extra="forbid"):
     """Plurality over extracted answers (self-consistency, Wang et al. 2022, arXiv:2203.11171)."""
 
     kind: Literal["vote"] = "vote"
-    n: int = Field(gt=0)
-    """Samples drawn; the curve gives every k up to it."""
     fallback: Literal["abstain", "guess"] = "abstain"
     """What happens where no sample has an answer: no answer, or the expected credit of a uniform guess among the options."""
-    uses_gold: ClassVar[bool] = False
-
-    @property
-    def draw(self) -> Draw:
-        """n chains of thought."""
-        return Draw(n=self.n)
 
     async def solve(self, session: Session) -> Selection:
         """Draw n, and stand by the most common answer."""
@@ -37,5 +27,4 @@ class Vote(BaseModel, frozen=True, extra="forbid"):
         """vote@k with uniform tie-break. Source: estimators.vote_at_k."""
         guess = 1 / pool.n_options if self.fallback == "guess" and pool.n_options else 0.0
         credit = estimators.vote_at_k(pool.classes, pool.credits, k, fallback_credit=guess)
-        answered = [float(answer is not None) for answer in pool.classes]
-        return pools.outcome(pool, k, credit=credit, coverage=estimators.pass_at_k(answered, k))
+        return pools.outcome(pool, k, credit=credit, coverage=estimators.vote_coverage_at_k(pool.classes, k))

@@ -1,0 +1,64 @@
+"""Votes that weigh what a verifier, or the model's own confidence, gives them."""
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from math import comb
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttc import estimators, select
+from ttc import pool as pools
+from ttc.pool import Outcome, Pool
+from ttc.records import Selection
+from ttc.session import Session
+from ttc.strategies.parallel import Verified
+
+MOST_SUBSETS = 2_500
+"""Subsets up to which enumerating costs no more than permuting."""
+
+
+class WeightedVote(Verified, frozen=True, extra="forbid"):
+    """The answer with the largest sum of scores (Li et al. 2023, arXiv:2206.02336). A sample without a score does not vote.
+
+    With a `confidence` verifier it is the confidence-weighted vote (Fu et al. 2025, arXiv:2508.15260).
+    """
+
+    kind: Literal["weighted_vote"] = "weighted_vote"
+    weights: Literal["probability", "clipped_logit"] = "probability"
+    """The score itself, or its log-odds: independent votes then multiply, and doubted ones count against their answer."""
+
+    async def solve(self, session: Session) -> Selection:
+        """Draw n, score all, and add up."""
+        samples = await session.draw(self.draw)
+        weights = self._weights([one.score for one in await session.score(samples, self.verifier)])
+        winner = select.weighted(session.classes(session.answers(samples)), weights)
+        return session.stand_by(samples, winner, "weighted")
+
+    def expected(self, pool: Pool, k: int) -> Outcome:
+        """Over all subsets where they are few, else over permutations that all k and all weights of a question share.
+
+        Source: estimators.WeightedPool.
+        """
+        weights = self._weights(pool.scores[self.verifier])
+        voters = [answer if weight is not None else None for answer, weight in zip(pool.classes, weights, strict=True)]
+        weighted = estimators.WeightedPool(pool.classes, pool.credits, weights)
+        if comb(pool.n, k) <= MOST_SUBSETS:
+            credit = weighted.enumerate(k)
+        else:
+            credit = float(weighted.replay(_orders(pool.n, pool.question_id), k).mean())
+        coverage = estimators.vote_coverage_at_k(voters, k)
+        return pools.outcome(pool, k, credit=credit, coverage=coverage, verifier=self.verifier)
+
+    def _weights(self, scores: Sequence[float | None]) -> list[float | None]:
+        if self.weights == "probability":
+            return list(scores)
+        return [None if score is None else select.clipped_logit(score) for score in scores]
+
+
+@lru_cache(maxsize=64)
+def _orders(n: int, question_id: str) -> NDArray[np.int64]:
+    """Questions are permuted independently, so that what permuting leaves of noise averages out over the data set."""
+    return estimators.permutations(n, stream=zlib.crc32(question_id.encode()))
