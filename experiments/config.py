@@ -19,6 +19,7 @@ from ttc.judges.rules import Rules
 from ttc.prompts import PromptConfig
 from ttc.records import Sampling
 from ttc.strategies import AnyStrategy
+from verifiers import AnyVerifier
 
 
 class RunConfig(BaseModel, frozen=True, extra="forbid"):
@@ -28,6 +29,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     backend: AnyBackend
     strategies: tuple[AnyStrategy, ...] = Field(min_length=1)
     """Strategies that need the same samples share them."""
+    verifiers: Mapping[str, AnyVerifier] = Field(default_factory=dict)
+    """The verifiers that strategies name."""
     sampling: Sampling = Sampling()
     prompt: PromptConfig = PromptConfig()
     judge: AnyJudge = Rules()
@@ -59,7 +62,31 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
             wrong = [k for k in self.ks if not 1 <= k <= largest]
             if wrong:
                 raise ValueError(f"k={wrong[0]} is outside 1..{largest}, the largest n drawn; lower k or raise n")
+        for name, strategy in zip(names, self.strategies, strict=True):
+            self._check_verifier(name, getattr(strategy, "verifier", None))
+            cap = getattr(strategy, "cap_tokens", None)
+            if cap is not None and cap > self.sampling.max_tokens:
+                raise ValueError(
+                    f"strategy {name}: cap_tokens={cap} is above sampling.max_tokens={self.sampling.max_tokens}, where samples "
+                    "end anyway; lower it"
+                )
         return self
+
+    def _check_verifier(self, strategy: str, verifier: str | None) -> None:
+        if verifier is None:
+            return
+        if verifier not in self.verifiers:
+            bound = ", ".join(self.verifiers) or "none"
+            raise ValueError(
+                f"strategy {strategy}: there is no verifier {verifier!r}; bind it under verifiers (bound: {bound})"
+            )
+        if self.verifiers[verifier].kind == "confidence" and not self.sampling.logprobs:
+            raise ValueError(f"verifier {verifier} reads log-probabilities; set sampling.logprobs: true")
+
+    def uses_gold(self, strategy: Any) -> bool:
+        """Whether a strategy knows the truth, by itself or through its verifier: it is then no method."""
+        verifier = getattr(strategy, "verifier", None)
+        return strategy.uses_gold or (verifier is not None and self.verifiers[verifier].uses_gold)
 
 
 def strategy_name(strategy: BaseModel) -> str:

@@ -5,7 +5,7 @@
 Every mean is over all questions of a group: one without an outcome (an error) has credit 0 and stays in the denominator.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ from ttc.errors import UserError
 from ttc.records import Question
 
 LEVELS = ("Easy", "Medium", "Hard")
+LONG_NAME = 15
+"""Characters of a strategy's name that a terminal of 80 has room for beside four groups."""
 _TAILS = (0.025, 0.975)
 
 
@@ -38,7 +40,7 @@ class Point:
     samples: float
     completion_tokens: float
     total_tokens: float
-    """Prompt, once per question, and completion."""
+    """Prompt, once per question, completion, and verifier."""
     flops: float | None
     """None where a model's shape is unknown."""
 
@@ -123,11 +125,13 @@ class Entrant:
     """The strategy with gold that reads the same samples; its own name for an oracle, empty where there is none."""
     errors: int
     """Questions without an outcome; they count as credit 0."""
+    gold: bool = False
+    """Its verifier knows the truth."""
 
     @property
     def uses_gold(self) -> bool:
-        """True for an oracle, which is no method."""
-        return self.name == self.oracle
+        """True for what is no method: an oracle, or a strategy whose verifier knows the truth."""
+        return self.gold or self.name == self.oracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,7 @@ def curves(
     *,
     by: Sequence[str] = ("topic_difficulty",),
     oracles: Mapping[str, str] | None = None,
+    golds: Collection[str] = (),
     seed: int = 0,
     draws: int = statistics.DRAWS,
 ) -> Curves:
@@ -192,6 +197,7 @@ def curves(
         outcomes: exact expectations; a strategy's curve has the ks that all its questions have.
         by: fields whose values get curves of their own.
         oracles: for each strategy that has one, the oracle over the same samples (an oracle is its own); only these get losses.
+        golds: strategies that know the truth; like oracles they are no methods, and get no losses.
         seed: of the resamples.
         draws: resamples of the clusters per group.
 
@@ -204,19 +210,20 @@ def curves(
             known = sorted({name for question in questions for name in question.fields})
             raise UserError(f"no question has the field {field!r}; fields there are: {', '.join(known) or 'none'}")
     oracles = oracles or {}
+    ceilings = {name: oracle for name, oracle in oracles.items() if name not in golds}
     panel = Panel.build(questions, outcomes)
-    groups = [_group(panel, "", "all", range(len(questions)), oracles, draws, seed)]
+    groups = [_group(panel, "", "all", range(len(questions)), ceilings, draws, seed)]
     gaps: tuple[Gap, ...] = ()
     for field in by:
         rows: dict[str, list[int]] = {}
         for row, question in enumerate(questions):
             for value in values_of(question, field):
                 rows.setdefault(value, []).append(row)
-        groups += [_group(panel, field, value, rows[value], oracles, draws, seed) for value in sorted(rows, key=level_order)]
+        groups += [_group(panel, field, value, rows[value], ceilings, draws, seed) for value in sorted(rows, key=level_order)]
         if not gaps and {"Easy", "Hard"} <= rows.keys():
             gaps = _gaps(panel, rows["Easy"], rows["Hard"], draws, seed)
     entrants = tuple(
-        Entrant(name, oracles.get(name, ""), sum(question.id not in found for question in questions))
+        Entrant(name, oracles.get(name, ""), sum(question.id not in found for question in questions), name in golds)
         for name, found in outcomes.items()
     )
     return Curves(by, entrants, tuple(groups), gaps, draws, seed)
@@ -227,7 +234,7 @@ def _group(
 ) -> Group:
     interval_C = panel.intervals(rows, draws=draws, seed=seed)
     coverage_C = panel.mean_coverage(rows)
-    samples_C, prompt_C, completion_C, flops_C = (panel.mean_cost(cost, rows) for cost in COSTS)
+    samples_C, prompt_C, completion_C, verifier_C, flops_C = (panel.mean_cost(cost, rows) for cost in COSTS)
     found = []
     for name, columns in panel.columns.items():
         points = tuple(
@@ -239,7 +246,7 @@ def _group(
                 coverage=float(coverage_C[c]),
                 samples=float(samples_C[c]),
                 completion_tokens=float(completion_C[c]),
-                total_tokens=float(prompt_C[c] + completion_C[c]),
+                total_tokens=float(prompt_C[c] + completion_C[c] + verifier_C[c]),
                 flops=None if np.isnan(flops_C[c]) else float(flops_C[c]),
             )
             for k, c in columns.items()
@@ -293,14 +300,17 @@ def table(found: Curves, field: str = "") -> Table:
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    shown.add_column("strategy", no_wrap=True)
+    shown.add_column("strategy", overflow="fold", min_width=min(LONG_NAME, max(len(e.name) for e in found.entrants)) + 3)
     for group in groups:
         shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=True)
     shown.add_column("tokens", justify="right", no_wrap=True)
     for entrant in found.entrants:
+        name = entrant.name
         for points in zip(*(group.points(entrant.name) for group in groups), strict=True):
-            name = f"{entrant.name}@{points[0].k}" + (" (gold)" if entrant.uses_gold else "")
+            label = f"{name}@{points[0].k}" + (" (gold)" if entrant.uses_gold else "")
             cells = [f"{100 * p.accuracy:.1f} [dim]{100 * p.low:.0f}-{100 * p.high:.0f}[/dim]" for p in points]
-            shown.add_row(name, *cells, short(points[0].total_tokens))
+            shown.add_row(label, *cells, short(points[0].total_tokens))
+            if len(name) > LONG_NAME:
+                name = ""  # said once: on every row it would fold
         shown.add_section()
     return shown

@@ -4,13 +4,15 @@ config.yaml     the checked config
 run.json        name, data, model, engines, versions, compute of the last execution
 questions.json  fields and clusters, no golds
 outcomes.parquet  strategy, question, k -> credit, coverage, costs
+halves.parquet    the same from each half of the samples
 samples.parquet   sample -> answer, rule, verdict
 curves.json, report.html
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +24,8 @@ import yaml
 from pydantic import TypeAdapter
 
 from experiments.config import RunConfig, read_yaml, strategy_name, validate
+from experiments.halves import Halves, halved
+from experiments.panel import Outcomes
 from experiments.run import Results
 from experiments.yardsticks import yardsticks
 from ttc.compute import ModelShape
@@ -107,7 +111,7 @@ def _strategy_facts(strategy: Any, config: RunConfig) -> dict[str, Any]:
     pool = getattr(strategy, "draw", None) and strategy.draw.pool
     oracles = [other for other in config.strategies if other.uses_gold and pool and other.draw.pool == pool]
     oracle = strategy_name(oracles[0]) if oracles else ""
-    return {"uses_gold": strategy.uses_gold, "oracle": oracle, **strategy.model_dump(mode="json")}
+    return {"uses_gold": config.uses_gold(strategy), "oracle": oracle, **strategy.model_dump(mode="json")}
 
 
 def save(folder: Path, results: Results, facts: Manifest) -> None:
@@ -115,13 +119,8 @@ def save(folder: Path, results: Results, facts: Manifest) -> None:
     _write(folder / "run.json", json.dumps(facts, indent=1, default=str))
     questions = [_question_row(question) for question in results.plan.exam.questions]
     _write(folder / "questions.json", json.dumps(questions))
-    rows = [
-        {"strategy": strategy, "question_id": question_id, "k": k, **asdict(outcome)}
-        for strategy, by_id in results.outcomes.items()
-        for question_id, points in by_id.items()
-        for k, outcome in points
-    ]
-    _write_parquet(folder / "outcomes.parquet", rows)
+    _write_parquet(folder / "outcomes.parquet", _outcome_rows(results.outcomes))
+    _write_parquet(folder / "halves.parquet", _half_rows(results))
     _write_parquet(folder / "samples.parquet", _sample_rows(results))
 
 
@@ -148,12 +147,63 @@ def read_outcomes(folder: Path) -> tuple[list[Question], dict[str, dict[str, lis
     """Questions (without text) and outcomes: what curves are made of."""
     read_manifest(folder)
     questions = [_question(row) for row in json.loads((folder / "questions.json").read_text(encoding="utf-8"))]
+    return questions, _outcomes(pq.read_table(folder / "outcomes.parquet").to_pylist())
+
+
+def read_halves(folder: Path) -> Halves:
+    """Outcomes from each half of the samples.
+
+    Raises:
+        UserError: a run of an earlier version, which kept none.
+    """
+    path = folder / "halves.parquet"
+    if not path.exists():
+        raise UserError(f"run {folder}: it has no halves.parquet; `ttc report {folder}` writes it anew from the bank")
+    rows = pq.read_table(path).to_pylist()
+    whole = frozenset(row["strategy"] for row in rows if row["half"] is None)
+    first, second = (_outcomes([row for row in rows if row["half"] in (which, None)]) for which in (0, 1))
+    return Halves((first, second), whole)
+
+
+def read_credits(folder: Path) -> dict[str, list[float]]:
+    """Question id -> credits of its samples in index order, from the draw with most samples."""
+    rows = pq.read_table(folder / "samples.parquet", columns=["draw", "question_id", "index", "credit"]).to_pylist()
+    draw = Counter(row["draw"] for row in rows).most_common(1)[0][0]
+    credits: dict[str, list[float]] = {}
+    for row in sorted((row for row in rows if row["draw"] == draw), key=lambda row: row["index"]):
+        credits.setdefault(row["question_id"], []).append(row["credit"])
+    return credits
+
+
+def _outcomes(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[tuple[int, Outcome]]]]:
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = {}
     names = [field.name for field in fields(Outcome)]
-    for row in pq.read_table(folder / "outcomes.parquet").to_pylist():
+    for row in rows:
         points = outcomes.setdefault(row["strategy"], {}).setdefault(row["question_id"], [])
-        points.append((row["k"], Outcome(**{name: row[name] for name in names})))
-    return questions, outcomes
+        points.append((row["k"], Outcome(**{name: row[name] for name in names if name in row})))
+    return outcomes
+
+
+def _outcome_rows(outcomes: Outcomes) -> list[dict[str, Any]]:
+    return [
+        {"strategy": strategy, "question_id": question_id, "k": k, **asdict(outcome)}
+        for strategy, by_id in outcomes.items()
+        for question_id, points in by_id.items()
+        for k, outcome in points
+    ]
+
+
+def _half_rows(results: Results) -> list[dict[str, Any]]:
+    """A strategy that reads one sample has its rows once, and no half."""
+    strategies = {strategy_name(s): s for s in results.plan.config.strategies if strategy_name(s) in results.pools}
+    ks = {name: sorted({k for points in results.outcomes[name].values() for k, _ in points}) for name in strategies}
+    found = halved(strategies, results.pools, ks)
+    rows = [{"half": which, **row} for which in (0, 1) for row in _outcome_rows(found.outcomes[which])]
+    return [
+        {**row, "half": None if row["strategy"] in found.indivisible else row["half"]}
+        for row in rows
+        if row["half"] == 0 or row["strategy"] not in found.indivisible
+    ]
 
 
 def _question_row(question: Question) -> dict[str, Any]:

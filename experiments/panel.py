@@ -15,7 +15,7 @@ from ttc.records import Question
 Outcomes = Mapping[str, Mapping[str, Sequence[tuple[int, Outcome]]]]
 """Strategy name -> question id -> (k, expectation at k), for the questions that have one."""
 
-COSTS = ("samples", "prompt_tokens", "completion_tokens", "flops")
+COSTS = ("samples", "prompt_tokens", "completion_tokens", "verifier_tokens", "flops")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,11 @@ class Panel:
                         value = getattr(outcome, cost)
                         costs[cost][row, column] = np.nan if value is None else value
         return cls([question.cluster for question in questions], columns, credit_QC, coverage_QC, costs)
+
+    @property
+    def tokens_QC(self) -> np.ndarray:
+        """Of prompt, completions and verifier; NaN where a question has no outcome."""
+        return np.sum([self.costs[cost] for cost in COSTS if cost.endswith("_tokens")], axis=0)
 
     def clusters_of(self, rows: Sequence[int]) -> int:
         """Independent units among the rows: named clusters, and every question that stands alone."""

@@ -191,7 +191,7 @@ def _tiles(found: Curves, manifest: Mapping[str, Any], best: tuple[Entrant, Poin
         span = f"[{percent(point.low)}, {percent(point.high)}] with {short(point.total_tokens)} tokens"
         tiles.append({"label": f"Best method: {entrant.name}@{point.k}", "value": f"{percent(point.accuracy)} %", "note": span})
     for entrant in found.entrants:
-        if entrant.uses_gold and (points := found.overall.points(entrant.name)):
+        if entrant.name == entrant.oracle and (points := found.overall.points(entrant.name)):
             note = "right answer among the samples"
             tiles.append({"label": f"Oracle: pass@{points[-1].k}", "value": f"{percent(points[-1].accuracy)} %", "note": note})
             break

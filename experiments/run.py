@@ -1,12 +1,14 @@
 """The runner: one config, one folder. Draws what the bank lacks, grades, and writes curves and page.
 
-questions -> samples (bank, then engine) -> answers, verdicts -> outcomes -> curves -> report
+questions -> samples (bank, then engine) -> answers, verdicts -> scores (bank, then verifier) -> outcomes -> curves -> report
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import islice
 from typing import Any, get_args
 
 from experiments.config import RunConfig, strategy_name
@@ -19,10 +21,11 @@ from ttc.draw import Draw
 from ttc.errors import BudgetSpent, UserError
 from ttc.grading import Graded, Job, grade_all, verdicts
 from ttc.judges.item import Item
-from ttc.pool import Outcome
+from ttc.pool import Outcome, Pool
 from ttc.prompts import Example
 from ttc.protocols import Backend
-from ttc.records import Exam, Prompt, Question, Sample, Sampling, Selection, Usage
+from ttc.records import Exam, Prompt, Question, Reply, Sample, Sampling, Selection, Usage
+from ttc.scoring import Scoring
 from ttc.session import Session
 
 Outcomes = Mapping[str, Mapping[str, list[tuple[int, Outcome]]]]
@@ -48,6 +51,18 @@ class Plan:
         """The run's sampling, at temperature 0 for a greedy draw."""
         return self.config.sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self.config.sampling
 
+    @property
+    def scored(self) -> dict[tuple[str, str], int]:
+        """Draw label and verifier -> of how many samples of each question parallel strategies read the scores."""
+        read: dict[tuple[str, str], int] = {}
+        for strategy in self.config.strategies:
+            draw: Draw | None = getattr(strategy, "draw", None)
+            verifier: str | None = getattr(strategy, "verifier", None)
+            if draw is not None and verifier is not None:
+                place = draw_label(draw), verifier
+                read[place] = max(read.get(place, 0), draw.n)
+        return read
+
     def wanted(self, identity: Mapping[str, object]) -> dict[str, int]:
         """Key -> samples, over all questions and draws. Two questions that are the same to the model share a key."""
         return {
@@ -67,8 +82,10 @@ class Results:
     live: dict[str, dict[str, tuple[Selection, Usage]]] = field(default_factory=dict)
     """Strategy name -> question id -> what it stands by and what it cost, for strategies that were run live."""
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
+    pools: dict[str, dict[str, Pool]] = field(default_factory=dict)
+    """Strategy name -> question id -> the samples as it sees them, for parallel strategies."""
     executed: Usage = field(default_factory=Usage)
-    """What was drawn from the engine this time."""
+    """What was drawn from the engine, and scored, this time."""
 
     @property
     def engines(self) -> dict[str, int]:
@@ -80,10 +97,9 @@ def plan(config: RunConfig) -> Plan:
     """Load the questions and find out which samples the strategies share."""
     draws: dict[str, Draw] = {}
     for strategy in config.strategies:
-        draw: Draw | None = getattr(strategy, "draw", None)
-        if draw is not None:
-            label = draw_label(draw)
-            draws[label] = max(draws.get(label, draw), draw, key=lambda d: d.n)
+        for draw in filter(None, (getattr(strategy, "draw", None), getattr(strategy, "fallback_draw", None))):
+            label, whole = draw_label(draw), draw.model_copy(update={"cap_tokens": None})
+            draws[label] = max(draws.get(label, whole), whole, key=lambda d: d.n)
     exam = limited(config.benchmark.load(), config.limit)
     return Plan(config, opened(exam) if config.prompt.options == "none" else exam, draws, _examples(config))
 
@@ -110,7 +126,7 @@ def draw_label(draw: Draw) -> str:
 def execute(
     plan: Plan, backend: Backend, bank: Bank, *, run: str = "", on_sample: Callable[[Sample], None] = lambda sample: None
 ) -> Results:
-    """Draw, grade, evaluate.
+    """Draw, grade, score, evaluate.
 
     Raises:
         BackendUnavailable: the engine gave up or the run was stopped; the same call goes on from the bank.
@@ -118,6 +134,8 @@ def execute(
     results = Results(plan)
     drawn = asyncio.run(_draw(plan, backend, bank, results, run, on_sample))
     _grade(plan, drawn, results, bank)
+    if plan.scored:
+        _score(results, bank, run)
     _evaluate(results, backend)
     _evaluate_live(results, bank)
     return results
@@ -137,8 +155,9 @@ async def _draw(
     """All samples of all draws, by label and question id; live strategies leave what they found in `results`."""
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
+        scoring = Scoring(plan.config.verifiers, bank, dispatcher.writer)
         try:
-            with dispatcher.stopping_on_signals():
+            with scoring, dispatcher.stopping_on_signals():
                 async with asyncio.TaskGroup() as tasks:
                     for label, draw in plan.draws.items():
                         for question in plan.exam.questions:
@@ -146,10 +165,18 @@ async def _draw(
                     for strategy in plan.config.strategies:
                         if not hasattr(strategy, "draw"):
                             for question in plan.exam.questions:
-                                tasks.create_task(_solve_one(plan, dispatcher, backend, question, strategy, results))
+                                session = Session(
+                                    question,
+                                    dispatcher,
+                                    plan.prompt,
+                                    plan.config.sampling,
+                                    shape=backend.shape(),
+                                    verification=scoring,
+                                )
+                                tasks.create_task(_solve_one(session, strategy, results))
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
-        results.executed = dispatcher.executed
+        results.executed = dispatcher.executed + scoring.executed
     return drawn
 
 
@@ -157,16 +184,13 @@ async def _draw_one(plan: Plan, dispatcher: Dispatcher, question: Question, draw
     into[question.id] = await dispatcher.samples(question, plan.prompt(question, draw.style), plan.sampling(draw), draw.n)
 
 
-async def _solve_one(
-    plan: Plan, dispatcher: Dispatcher, backend: Backend, question: Question, strategy: Any, results: Results
-) -> None:
+async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
     """Run one strategy live on one question."""
-    session = Session(question, dispatcher, plan.prompt, plan.config.sampling, shape=backend.shape())
     try:
         selection = await strategy.solve(session)
     except BudgetSpent as spent:
         selection = Selection(None, reason=str(spent))
-    results.live.setdefault(strategy_name(strategy), {})[question.id] = (selection, session.usage)
+    results.live.setdefault(strategy_name(strategy), {})[session.question.id] = (selection, session.usage)
 
 
 def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
@@ -180,19 +204,43 @@ def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
         results.graded[label] = {question.id: next(graded) for question in plan.exam.questions}
 
 
+def _score(results: Results, bank: Bank, run: str) -> None:
+    """All scores that parallel strategies read, in one pass per draw and verifier, after the engine is closed."""
+    plan = results.plan
+    with bank.writer(run=run) as writer, Scoring(plan.config.verifiers, bank, writer) as scoring:
+        for (label, name), n in plan.scored.items():
+            graded = results.graded[label]
+            replies = [Reply(one.question, sample) for one in graded.values() for sample in one.samples[:n]]
+            found = iter(scoring.score_all(name, replies))
+            for question_id, one in graded.items():
+                graded[question_id] = replace(one, scores={**one.scores, name: tuple(islice(found, n))})
+        results.executed += scoring.executed
+
+
 def _evaluate(results: Results, backend: Backend) -> None:
     """The exact curve of every parallel strategy on every question."""
     shape = backend.shape()
-    config = results.plan.config
-    pools = {label: {i: graded.pool(shape) for i, graded in by_id.items()} for label, by_id in results.graded.items()}
+    plan, config = results.plan, results.plan.config
+
+    @cache
+    def pools(draw: Draw, verifier: str | None) -> dict[str, Pool]:
+        """All samples there are for a draw, or all that this verifier has scored: more than n make a better estimate."""
+        label = draw_label(draw)
+        n = plan.scored[label, verifier] if verifier else plan.draws[label].n
+        verifiers = {verifier: config.verifiers[verifier]} if verifier else {}
+        return {i: graded.seen(draw, n).pool(shape, verifiers) for i, graded in results.graded[label].items()}
+
     for strategy in config.strategies:
         draw: Draw | None = getattr(strategy, "draw", None)
         if draw is not None:
+            found = pools(draw, getattr(strategy, "verifier", None))
+            if last := getattr(strategy, "fallback_draw", None):
+                found = {i: replace(pool, greedy=pools(last, None)[i]) for i, pool in found.items()}
             budgets = [k for k in config.ks or powers_of_two(draw.n) if k <= draw.n]
             results.outcomes[strategy_name(strategy)] = {
-                question_id: [(k, strategy.expected(pool, k)) for k in budgets]
-                for question_id, pool in pools[draw_label(draw)].items()
+                question_id: [(k, strategy.expected(pool, k)) for k in budgets] for question_id, pool in found.items()
             }
+            results.pools[strategy_name(strategy)] = found
 
 
 def _evaluate_live(results: Results, bank: Bank) -> None:
@@ -211,7 +259,15 @@ def _evaluate_live(results: Results, bank: Bank) -> None:
 
 
 def _live_outcome(usage: Usage, credit: float, answered: bool) -> Outcome:
-    return Outcome(credit, float(answered), usage.samples, usage.prompt_tokens, usage.completion_tokens, usage.flops)
+    return Outcome(
+        credit,
+        float(answered),
+        usage.samples,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.flops,
+        usage.verifier_tokens,
+    )
 
 
 def powers_of_two(n: int) -> list[int]:

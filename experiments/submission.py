@@ -11,6 +11,7 @@ from ttc.dispatcher import Dispatcher
 from ttc.errors import UserError
 from ttc.protocols import Backend, Strategy
 from ttc.records import Question, Selection
+from ttc.scoring import Scoring
 from ttc.session import Session
 
 
@@ -20,7 +21,7 @@ def submission(plan: Plan, backend: Backend, bank: Bank, name: str) -> dict[str,
     Raises:
         UserError: no strategy of that name, or one that needs the gold.
     """
-    strategies = {strategy_name(s): s for s in plan.config.strategies if not s.uses_gold}
+    strategies = {strategy_name(s): s for s in plan.config.strategies if not plan.config.uses_gold(s)}
     if name not in strategies:
         raise UserError(f"strategy {name!r}: this run can submit {', '.join(strategies)}")
     selections = asyncio.run(_solve_all(plan, backend, bank, strategies[name]))
@@ -38,9 +39,11 @@ def _stated(selection: Selection) -> str:
 
 async def _solve_all(plan: Plan, backend: Backend, bank: Bank, strategy: Strategy) -> dict[str, Selection]:
     async with Dispatcher(backend, bank, run_seed=plan.config.seed) as source:
+        with Scoring(plan.config.verifiers, bank, source.writer) as scoring:
 
-        async def solve(question: Question) -> Selection:
-            return await strategy.solve(Session(question, source, plan.prompt, plan.config.sampling))
+            async def solve(question: Question) -> Selection:
+                session = Session(question, source, plan.prompt, plan.config.sampling, verification=scoring)
+                return await strategy.solve(session)
 
-        found = await asyncio.gather(*(solve(question) for question in plan.exam.questions))
+            found = await asyncio.gather(*(solve(question) for question in plan.exam.questions))
     return dict(zip((question.id for question in plan.exam.questions), found, strict=True))

@@ -103,7 +103,7 @@ def _show_samples(console: "Console", folder: Path, planned: "Plan", question: "
 
 
 def list_parts(
-    kind: Annotated[str | None, typer.Argument(help="benchmarks, backends, strategies, judges or run.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="benchmarks, backends, strategies, verifiers, judges or run.")] = None,
 ) -> None:
     """The parts a config can name, each with its settings."""
     from rich.console import Console
@@ -114,11 +114,13 @@ def list_parts(
     from ttc.errors import UserError
     from ttc.judges import AnyJudge
     from ttc.strategies import AnyStrategy
+    from verifiers import AnyVerifier
 
     unions = {
         "benchmarks": AnyBenchmark,
         "backends": AnyBackend,
         "strategies": AnyStrategy,
+        "verifiers": AnyVerifier,
         "judges": AnyJudge,
         "run": RunConfig,
     }

@@ -115,4 +115,5 @@ def _curves(questions: "Sequence[Question]", outcomes: "Outcomes", facts: "Manif
     from experiments.curves import curves as compute
 
     oracles = {name: strategy["oracle"] for name, strategy in facts["strategies"].items() if strategy["oracle"]}
-    return compute(questions, outcomes, by=fields, oracles=oracles)
+    golds = [name for name, strategy in facts["strategies"].items() if strategy["uses_gold"] and strategy["oracle"] != name]
+    return compute(questions, outcomes, by=fields, oracles=oracles, golds=golds)

@@ -33,7 +33,7 @@
     return String(Number((value / size).toPrecision(3))) + unit;
   }
 
-  const entrants = data.entrants.map((entrant, index) => ({ ...entrant, gold: entrant.name === entrant.oracle, index }));
+  const entrants = data.entrants.map((entrant, index) => ({ ...entrant, gold: entrant.gold || entrant.name === entrant.oracle, index }));
   let methods = 0, lines = 0;
   for (const entrant of entrants) {
     entrant.label = entrant.gold ? `${entrant.name} (uses gold)` : entrant.name;
