@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import bank, cost, imports, look, results, run, score
+from experiments.commands import analysis, bank, cost, imports, look, results, run, score
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app.command("cost")(cost.cost)
 app.command("curves")(results.curves)
 app.command("report")(results.report)
 app.command("compare")(results.compare)
+app.command("difficulty")(analysis.difficulty)
+app.command("power")(analysis.power)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)

@@ -1,8 +1,9 @@
 """Runs against runs on the same questions: paired differences, tests, and what a comparison of this size could show."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from rich import box
@@ -10,7 +11,9 @@ from rich.table import Table
 
 from experiments.folder import read_manifest, read_outcomes
 from ttc.errors import UserError
-from ttc.statistics import PairedDifference, holm, paired_difference
+from ttc.pool import Outcome
+from ttc.records import Question
+from ttc.statistics import PairedDifference, curve_areas, holm, mcnemar_p, paired_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,10 @@ class Comparison:
     other: float
     difference: PairedDifference
     """Other minus first."""
+    test: Literal["sign flips", "McNemar"]
+    """The exact test where both are single runs of 0 and 1 and no questions go together."""
+    areas: tuple[float, float] | None
+    """Mean accuracy of the first and of the other curve over log2 tokens, on the range that both cover; None without one."""
     adjusted_p: float
     """By Holm over everything compared here."""
 
@@ -40,30 +47,53 @@ def compare(runs: Sequence[Path], *, force: bool = False, seed: int = 0) -> list
         UserError: runs over different data without `force`, or nothing in common.
     """
     first, *others = runs
-    pairs = [pair for other in others for pair in _pairs(first, other, force=force, seed=seed)]
-    if not pairs:
+    found = [pair for other in others for pair in _pairs(first, other, force=force, seed=seed)]
+    if not found:
         raise UserError(f"runs {', '.join(map(str, runs))}: no strategy has a k in common; see `ttc curves`")
-    adjusted = holm([difference.p_value for *_, difference in pairs])
-    return [Comparison(*pair, adjusted_p=p) for pair, p in zip(pairs, adjusted, strict=True)]
+    adjusted = holm([one.adjusted_p for one in found])
+    return [replace(one, adjusted_p=p) for one, p in zip(found, adjusted, strict=True)]
 
 
-Pair = tuple[str, str, int, float, float, PairedDifference]
+Found = Mapping[str, Mapping[int, Outcome]]
+"""Question id -> k -> outcome of one strategy."""
 
 
-def _pairs(first: Path, other: Path, *, force: bool, seed: int) -> list[Pair]:
+def _pairs(first: Path, other: Path, *, force: bool, seed: int) -> list[Comparison]:
+    """With p-values before Holm."""
     _check_data(first, other, force=force)
     (questions, ours), (_, theirs) = read_outcomes(first), read_outcomes(other)
-    pairs: list[Pair] = []
-    for strategy in ours.keys() & theirs.keys():
-        shared = [q for q in questions if q.id in ours[strategy] and q.id in theirs[strategy]]
-        budgets = [{k for k, _ in found[strategy][q.id]} for q in shared for found in (ours, theirs)]
-        common = set.intersection(*budgets) if budgets else set()
+    pairs = []
+    for strategy in sorted(ours.keys() & theirs.keys()):
+        a, b = ({i: dict(points) for i, points in found[strategy].items()} for found in (ours, theirs))
+        shared = [question for question in questions if question.id in a and question.id in b]
+        common = set.intersection(*(set(found[q.id]) for q in shared for found in (a, b))) if shared else set()
         if common:
-            k = max(common)
-            a, b = (np.array([dict(found[strategy][q.id])[k].credit for q in shared]) for found in (ours, theirs))
-            difference = paired_difference(b, a, [q.cluster or q.id for q in shared], seed=seed)
-            pairs.append((str(other), strategy, k, float(a.mean()), float(b.mean()), difference))
-    return sorted(pairs, key=lambda pair: pair[:3])
+            pairs.append(_compared(str(other), strategy, shared, sorted(common), a, b, seed))
+    return pairs
+
+
+def _compared(
+    run: str, strategy: str, shared: Sequence[Question], ks: Sequence[int], a: Found, b: Found, seed: int
+) -> Comparison:
+    first, second = (np.array([found[q.id][ks[-1]].credit for q in shared]) for found in (a, b))
+    difference = paired_difference(second, first, [q.cluster or q.id for q in shared], seed=seed)
+    exact = bool(np.isin([first, second], (0.0, 1.0)).all()) and not any(q.cluster for q in shared)
+    p = mcnemar_p(second, first) if exact else difference.p_value
+    curves = [[_mean_point([found[q.id][k] for q in shared]) for k in ks] for found in (a, b)]
+    try:
+        costs, heights = ([[point[axis] for point in curve] for curve in curves] for axis in (0, 1))
+        left, right = curve_areas(costs, heights)
+        areas = (left, right)
+    except ValueError:  # one budget, or no range of tokens that both cover
+        areas = None
+    test = "McNemar" if exact else "sign flips"
+    return Comparison(run, strategy, ks[-1], float(first.mean()), float(second.mean()), difference, test, areas, p)
+
+
+def _mean_point(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    """Tokens and accuracy."""
+    tokens = [one.prompt_tokens + one.completion_tokens + one.verifier_tokens for one in outcomes]
+    return float(np.mean(tokens)), float(np.mean([one.credit for one in outcomes]))
 
 
 def _check_data(first: Path, other: Path, *, force: bool) -> None:
@@ -78,19 +108,35 @@ def _check_data(first: Path, other: Path, *, force: bool) -> None:
 
 def table(found: Sequence[Comparison], first: Path) -> Table:
     """What a terminal shows."""
-    caption = "differences in points with 95 % intervals; p by sign flips of clusters, after Holm"
-    shown = Table(title=f"against {first}", caption=caption, box=box.SIMPLE_HEAD)
-    for heading in ("run", "strategy", "first", "this", "difference", "p", "detectable"):
-        shown.add_column(heading, justify="left" if heading in ("run", "strategy") else "right", no_wrap=True)
-    for one in found:
-        spread, least = one.difference.interval, one.difference.detectable
-        shown.add_row(
-            one.run,
-            f"{one.strategy}@{one.k}",
-            f"{100 * one.first:.1f}",
-            f"{100 * one.other:.1f}",
-            f"{100 * spread.mean:+.1f} [dim]{100 * spread.low:+.1f} to {100 * spread.high:+.1f}[/dim]",
-            f"{one.adjusted_p:.3f}",
-            "" if least is None else f"{100 * least:.1f}",
-        )
+    caption = (
+        "differences in points with 95 % intervals; p after Holm, by sign flips of clusters or, with *, McNemar's exact test; "
+        "can find: the smallest difference that this many questions would show; areas: mean accuracy over log tokens, on the "
+        "range that both curves cover"
+    )
+    runs = list(dict.fromkeys(one.run for one in found))
+    title = f"{runs[0] if len(runs) == 1 else 'runs'} against {first}"
+    shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown.add_column("strategy", no_wrap=True)
+    for heading in ("first", "this", "difference", "p", "can find", "areas"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for run in runs:
+        if len(runs) > 1:
+            shown.add_row(run, style="dim")
+        for one in found:
+            if one.run == run:
+                shown.add_row(*_cells(one))
+        shown.add_section()
     return shown
+
+
+def _cells(one: Comparison) -> list[str]:
+    spread, least = one.difference.interval, one.difference.detectable
+    return [
+        f"{one.strategy}@{one.k}",
+        f"{100 * one.first:.1f}",
+        f"{100 * one.other:.1f}",
+        f"{100 * spread.mean:+.1f} [dim]{100 * spread.low:+.1f}..{100 * spread.high:+.1f}[/dim]",
+        f"{one.adjusted_p:.3f}{'*' if one.test == 'McNemar' else ''}",
+        "" if least is None else f"{100 * least:.1f}",
+        "" if one.areas is None else " / ".join(f"{100 * area:.1f}" for area in one.areas),
+    ]

@@ -233,7 +233,7 @@ def _summary(found: "Curves") -> dict[str, float]:
     return summary
 
 
-Table = tuple[list[str], list[list[Any]]]
+Table = tuple[list[Any], list[Any]]
 """Columns and rows."""
 
 
