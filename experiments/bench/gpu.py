@@ -74,8 +74,10 @@ class Bench:
         from torch.utils.benchmark import Timer
 
         side = self.size.matmul
+        # random numbers: a chip multiplies ones with less power, and so faster
+        numbers = torch.randn(2, side, side, device=self.device, generator=self._generator())
         for dtype in ("bfloat16", "float32"):
-            a, b = (torch.ones(side, side, device=self.device, dtype=getattr(torch, dtype)) for _ in range(2))
+            a, b = numbers.to(getattr(torch, dtype))
             timer = Timer("a @ b", globals={"a": a, "b": b}, num_threads=torch.get_num_threads())
             self.reached[dtype] = 2 * side**3 / timer.blocked_autorange(min_run_time=self.size.seconds).median
             peak = self.peaks.get(dtype)
@@ -93,7 +95,7 @@ class Bench:
         for dtype in ("float32", "bfloat16"):
             backend = self._pocket(dtype)
             requests = pocket_requests(backend, self.size.questions, self.size.n, Sampling(max_tokens=MAX_TOKENS))
-            _, seconds = drawn(backend, requests[:2])  # kernels are built with the first ones
+            drawn(backend, requests[:2])  # kernels are built with the first ones
             samples, seconds = drawn(backend, requests)
             yield self._rate(f"pocket model, {dtype}: sampling", flops_of(backend, samples) / seconds, dtype)
             size = self.size
@@ -139,7 +141,7 @@ class Bench:
         model = self._llama(dtype)
         weights = sum(parameter.numel() for parameter in model.parameters())
         name = f"Llama of {weights / 1e6:,.0f} M weights, {dtype}"
-        ids = torch.randint(16, 128, (self.size.sequences, self.size.tokens), device=self.device)
+        ids = torch.randint(16, 128, (self.size.sequences, self.size.tokens), device=self.device, generator=self._generator())
         shape = ModelShape.from_config(model.config.to_dict())
         assert shape is not None
         with torch.inference_mode():
@@ -155,6 +157,11 @@ class Bench:
 
         device = device or str(self.device)
         return Transformers(model="pocket", dtype=dtype, device=device, batch_tokens=self.size.batch_tokens)
+
+    def _generator(self) -> "torch.Generator":
+        import torch
+
+        return torch.Generator(self.device).manual_seed(0)
 
     def _llama(self, dtype: str) -> Any:
         import torch
@@ -229,12 +236,11 @@ def main() -> int:
     """Exit code 1 where a section could not be measured; gpu.json says why."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder for gpu.json and gpu.txt")
-    parser.add_argument("--device", default="", help="cuda or cpu; the GPU where there is one")
+    parser.add_argument("--device", choices=("cuda", "cpu"), help="the GPU where there is one")
     parser.add_argument("--seconds", type=float, default=400, help="no section is begun after this many")
     asked = parser.parse_args()
     import torch
 
-    torch.set_grad_enabled(False)
     device = torch.device(asked.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     bench = Bench(device, GPU if device.type == "cuda" else CPU)
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -259,21 +265,25 @@ def run(bench: Bench, path: Path, limit_seconds: float) -> tuple[list[Line], dic
         bench.pocket_prefill,
     ]
     for section in sections:
-        name = section.__name__
-        begun = time.perf_counter()
-        if begun - start > limit_seconds:
-            missing[name] = f"not begun after {limit_seconds:.0f} seconds"
-            continue
-        try:
-            lines.extend(section())
-        except ModuleNotFoundError as error:
-            missing[name] = f"the package {error.name} is not here"
-        except (RuntimeError, ValueError) as error:  # the chip's own errors, memory among them; refused settings
-            missing[name] = f"{type(error).__name__}: {error}"
+        name, begun = section.__name__, time.perf_counter()
+        too_late = begun - start > limit_seconds
+        if why := f"not begun after {limit_seconds:.0f} seconds" if too_late else trouble(section, lines):
+            missing[name] = why
         seconds[name] = time.perf_counter() - begun
         content = {"machine": bench.machine, "seconds": seconds, "missing": missing, "lines": list(map(asdict, lines))}
         path.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return lines, missing
+
+
+def trouble(section: Callable[[], Iterator[Line]], lines: list[Line]) -> str:
+    """Add a section's lines one by one; what stopped it, or nothing."""
+    try:
+        lines.extend(section())
+    except ModuleNotFoundError as error:
+        return f"the package {error.name} is not here"
+    except (RuntimeError, ValueError) as error:  # the chip's own errors, memory among them; refused settings
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -90,9 +90,10 @@ def _samples(keys: int, n: int, tokens: int) -> list[Sample]:
 
 
 def _dump(path: Path, samples: Sequence[Sample]) -> None:
+    names = [field.name for field in fields(Sample)]
     with path.open("w", encoding="utf-8") as file:
         for sample in samples:
-            file.write(json.dumps(asdict(sample)) + "\n")
+            file.write(json.dumps({name: getattr(sample, name) for name in names}) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
