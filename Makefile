@@ -41,7 +41,7 @@ test: install
 	$(BIN)/python -m pytest
 
 test-vllm: install-vllm
-	$(VLLM_VENV)/bin/python -m pytest -m vllm tests/vllm
+	$(VLLM_VENV)/bin/python -m pytest -m vllm -W default tests/vllm  # vLLM warns of itself; ours are errors in `make test`
 
 lint: install
 	$(BIN)/ruff check .

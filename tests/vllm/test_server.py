@@ -8,7 +8,7 @@ from ttc.backends import OpenAI
 from ttc.backends.openai import messages
 from ttc.records import Message, Prompt, Sampling, Text
 
-pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
 
 SAMPLED = Sampling(max_tokens=96)
 

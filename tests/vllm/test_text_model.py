@@ -14,7 +14,7 @@ from ttc.prompts import PromptConfig
 from ttc.protocols import Engine
 from ttc.records import Request, Sampling
 
-pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
 
 SHORT = Sampling(temperature=0, max_tokens=16)
 
