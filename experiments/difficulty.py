@@ -195,9 +195,10 @@ def level_gaps(
             continue
         for axis in ("samples", "tokens"):
             lines = [[m.line(x_DX[:, i * columns_X :], columns) for i, m in enumerate(means)] for x_DX in (whole_X, drawn_DX)]
-            at = _places(list(columns), lines[0], axis)
+            if not (at := _places(list(columns), lines[0], axis)):
+                continue  # the levels' curves share no range of tokens
             sides = [[line.heights(at, axis, list(columns)) for line in pair] for pair in lines]
-            found += [_gap(name, axis, scale, at, sides, len(easy), len(hard)) for scale in ("accuracy", "logits") if len(at)]
+            found += [_gap(name, axis, scale, at, sides, len(easy), len(hard)) for scale in ("accuracy", "logits")]
     return tuple(found)
 
 

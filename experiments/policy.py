@@ -2,7 +2,8 @@
 
 A choice is made on one fold of questions and judged on the other, on samples that did not make the levels (Snell et al. 2024,
 arXiv:2408.03314). Beside it stand the best single choice for all questions, made and judged in the same way, and the oracle:
-the choice for every question on one half of its samples, judged on the other. In-sample, all three would read too high.
+the choice for every question on one half of its samples, judged on the other. In-sample, all three would read too high. The
+intervals are over questions, for the choices as they were made: the luck of choosing comes on top.
 
 Q questions, C candidates: every (strategy, k).
 """

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
     from experiments.difficulty import Difficulty, Estimate, Gap
-    from experiments.policy import Policies, Policy
+    from experiments.policy import Policies
     from experiments.power import Power
 
 Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
@@ -39,6 +41,7 @@ def difficulty(
     console.print(_unsolved_table(found))
     if found.policies:
         console.print(_policy_table(found.policies))
+        console.print(_choice_table(found.policies, found.levels))
     if json is not None:
         json.write_text(found.to_json(), encoding="utf-8")
 
@@ -95,9 +98,9 @@ def _table(title: str, caption: str, left: str, *right: str) -> "Table":
     from rich.table import Table
 
     shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column(left, no_wrap=True)
+    shown.add_column(left, overflow="fold")
     for heading in right:
-        shown.add_column(heading, justify="right")
+        shown.add_column(heading, justify="right", no_wrap=True)
     return shown
 
 
@@ -132,15 +135,15 @@ def _reading(change: "Estimate") -> str:
 
 
 def _loss_table(found: "Difficulty") -> "Table":
-    caption = "of 100 questions: right sample not chosen / only with more samples / no right sample"
-    shown = _table("selection, budget and capability loss", caption, "strategy", *found.levels)
-    cells: dict[tuple[str, int], list[str]] = {}
+    caption = "of 100 questions: right sample not chosen / only with more samples / no right sample; all k in --json"
+    shown = _table("selection, budget and capability loss at the last k", caption, "strategy", *found.levels)
+    cells: dict[str, dict[int, list[str]]] = {}
     for group in found.curves.by(found.source):
         for loss in group.losses:
             parts = " / ".join(f"{100 * part:.0f}" for part in (loss.selection, loss.budget, loss.capability))
-            cells.setdefault((loss.strategy, loss.k), []).append(parts)
-    for (strategy, k), row in cells.items():
-        shown.add_row(f"{strategy}@{k}", *row)
+            cells.setdefault(loss.strategy, {}).setdefault(loss.k, []).append(parts)
+    for strategy, rows in cells.items():
+        shown.add_row(f"{strategy}@{max(rows)}", *rows[max(rows)])
     return shown
 
 
@@ -155,23 +158,34 @@ def _unsolved_table(found: "Difficulty") -> "Table":
 def _policy_table(found: "Policies") -> "Table":
     from experiments.numbers import short
 
-    caption = "accuracy in %, all choices cross-fitted; in brackets how many of the folds made that choice"
+    caption = (
+        "accuracy in % within so many tokens per question; choices are cross-fitted, and their luck is not in the intervals"
+    )
     shown = _table("best use of a budget", caption, "tokens", "by level", "one for all", "gain", "oracle")
-    shown.add_column("choices", no_wrap=True)
     for point in found.points:
         level, uniform, oracle = (f"{100 * one.mean:.1f}" for one in (point.by_level, point.uniform, point.oracle))
         gain = f"{100 * point.gain.mean:+.1f} [dim]{100 * point.gain.low:+.1f}..{100 * point.gain.high:+.1f}[/dim]"
-        shown.add_row(short(point.budget_tokens), level, uniform, gain, oracle, _choices(point))
+        shown.add_row(short(point.budget_tokens), level, uniform, gain, oracle)
     return shown
 
 
-def _choices(point: "Policy") -> str:
+def _choice_table(found: "Policies", levels: "Sequence[str]") -> "Table":
     from collections import Counter
 
-    from experiments.curves import level_order
+    from rich import box
+    from rich.table import Table
 
-    lines = []
-    for level in sorted(point.choices, key=level_order):
-        name, count = Counter(point.choices[level]).most_common(1)[0]
-        lines.append(f"{level or 'none'}: {name} ({count}/{len(point.choices[level])})")
-    return "\n".join(lines)
+    from experiments.numbers import short
+
+    shown = Table(title="chosen by most folds", caption="and by how many", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown.add_column("tokens")
+    for level in levels:
+        shown.add_column(level, overflow="fold")
+    for point in found.points:
+        most = [Counter(point.choices.get(level, ())).most_common(1) for level in levels]
+        cells = [
+            f"{one[0][0]} [dim]{one[0][1]}/{len(point.choices[level])}[/dim]" if one else ""
+            for level, one in zip(levels, most, strict=True)
+        ]
+        shown.add_row(short(point.budget_tokens), *cells)
+    return shown

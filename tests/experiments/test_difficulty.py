@@ -98,6 +98,13 @@ def test_gaps_at_equal_tokens_compare_an_easy_curve_further_along_with_a_hard_on
     assert logits.gaps[0].value == pytest.approx(odds[0] - odds[1])
 
 
+def test_levels_whose_curves_share_no_range_of_tokens_have_no_gap_at_equal_tokens():
+    _, panel = levelled(
+        [[(1, outcome(0.9, 10.0)), (2, outcome(0.9, 20.0, 2))]], [[(1, outcome(0.1, 50.0)), (2, outcome(0.1, 90.0))]]
+    )
+    assert [gap.axis for gap in level_gaps(panel, [0], [1], skip=frozenset(), draws=50, seed=0)] == ["samples"] * 2
+
+
 def test_gaps_at_equal_k_are_those_of_the_curves_and_a_question_without_outcome_counts_as_wrong():
     credits = np.random.default_rng(1).random((40, 2))
     points = [[(k, outcome(credit, 100.0 * k)) for k, credit in zip((1, 2), row, strict=True)] for row in credits]
