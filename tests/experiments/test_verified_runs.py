@@ -1,0 +1,165 @@
+"""Runs whose strategies read scores: what is scored, what is counted, what is marked."""
+
+import io
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pytest
+from pydantic import BaseModel
+from rich.console import Console
+
+from experiments import folder as folders
+from experiments.config import RunConfig, validate
+from experiments.curves import curves, table
+from experiments.run import Results, execute, plan
+from experiments.submission import submission
+from ttc.bank import Bank
+from ttc.draw import Draw
+from ttc.errors import UserError
+from ttc.records import Selection
+from ttc.session import Session
+
+REPLIES = ["Answer: A", "so\nAnswer: B", "Answer: B", "Answer: 14", "no idea", "q1: 8\nAnswer: C"]
+
+
+def config(bank: Path, *strategies: dict[str, Any], **settings: Any) -> RunConfig:
+    content = {
+        "benchmark": {"kind": "pocket", "split": "validation"},
+        "backend": {"kind": "scripted", "pick": "seeded", "replies": REPLIES},
+        "verifiers": {"noise": {"kind": "scripted", "tokens_per_reply": 20}, "truth": {"kind": "truth"}},
+        "strategies": strategies,
+        "limit": 12,
+        "bank": str(bank),
+    }
+    return validate(content | settings, "test")
+
+
+def run(asked: RunConfig) -> Results:
+    return execute(plan(asked), asked.backend, Bank(asked.bank))
+
+
+BEST = {"kind": "best_of_n", "n": 8, "verifier": "noise"}
+TRUE = {"kind": "best_of_n", "n": 8, "verifier": "truth"}
+ORACLE = {"kind": "oracle", "n": 8}
+
+
+def test_a_second_run_scores_nothing_and_finds_the_same(tmp_path):
+    first = run(config(tmp_path, BEST, TRUE))
+    assert (first.executed.samples, first.executed.verifier_tokens) == (12 * 8, 12 * 8 * 20)
+    second = run(config(tmp_path, BEST, TRUE))
+    assert (second.executed.samples, second.executed.verifier_tokens) == (0, 0)
+    assert second.outcomes == first.outcomes
+
+
+def test_only_the_samples_that_a_strategy_asks_for_are_scored(tmp_path):
+    found = run(config(tmp_path, {"kind": "vote", "n": 32}, BEST))
+    assert found.executed.verifier_tokens == 12 * 8 * 20
+    assert {k: one.verifier_tokens for k, one in next(iter(found.outcomes["best_of_n(verifier=noise)"].values()))} == {
+        1: 20,
+        2: 40,
+        4: 80,
+        8: 160,
+    }
+
+
+def test_a_length_cap_is_replayed_without_drawing_and_costs_no_more_than_the_cap(tmp_path):
+    run(config(tmp_path, {"kind": "vote", "n": 8}))
+    found = run(config(tmp_path, {"kind": "vote", "n": 8}, {"kind": "vote", "n": 8, "cap_tokens": 2}))
+    assert found.executed.samples == 0
+    whole, capped = found.outcomes["vote"], found.outcomes["vote(cap_tokens=2)"]
+    for question_id, points in capped.items():
+        [lengths] = {tuple(s.completion_tokens for s in found.graded["cot"][question_id].samples)}
+        assert points[-1][1].completion_tokens == sum(min(length, 2) for length in lengths)
+        assert points[-1][1].coverage <= whole[question_id][-1][1].coverage
+
+
+def test_a_greedy_fallback_is_drawn_and_paid_for(tmp_path):
+    never = {"kind": "rejection", "n": 2, "verifier": "noise", "threshold": 2.0, "fallback": "greedy"}
+    found = run(config(tmp_path, never, {"kind": "cot"}))
+    [name] = [name for name in found.outcomes if name.startswith("rejection")]
+    for question_id, points in found.outcomes[name].items():
+        greedy = found.outcomes["cot"][question_id][0][1]
+        assert [(k, one.samples, one.credit) for k, one in points] == [(1, 2, greedy.credit), (2, 3, greedy.credit)]
+
+
+def test_a_strategy_whose_verifier_knows_the_truth_is_marked_as_the_oracle_is_and_has_no_losses(tmp_path):
+    asked = config(tmp_path, BEST, TRUE, ORACLE)
+    found = run(asked)
+    facts = folders.manifest(found, asked.backend, "test")["strategies"]
+    assert {name: fact["uses_gold"] for name, fact in facts.items()} == {
+        "best_of_n(verifier=noise)": False,
+        "best_of_n(verifier=truth)": True,
+        "oracle": True,
+    }
+    oracles = {name: fact["oracle"] for name, fact in facts.items()}
+    made = curves(
+        found.plan.exam.questions, found.outcomes, by=(), oracles=oracles, golds=["best_of_n(verifier=truth)"], draws=100
+    )
+    assert [one.uses_gold for one in made.entrants] == [False, True, True]
+    assert {loss.strategy for loss in made.overall.losses} == {"best_of_n(verifier=noise)"}
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(table(made))
+    text = console.export_text()
+    assert text.count("(gold)") == 2 * 4
+    assert "…" not in text
+
+
+def test_the_answers_of_a_verified_strategy_can_be_submitted_and_those_of_one_with_the_truth_not(tmp_path):
+    asked = config(tmp_path, BEST, TRUE)
+    found = run(asked)
+    answers = submission(plan(asked), asked.backend, Bank(asked.bank), "best_of_n(verifier=noise)")
+    assert len(answers) == 12
+    assert any(answers.values())
+    coverage = {i: points[-1][1].coverage for i, points in found.outcomes["best_of_n(verifier=noise)"].items()}
+    assert all(not answers[i] for i, covered in coverage.items() if covered == 0)
+    with pytest.raises(UserError, match="can submit"):
+        submission(plan(asked), asked.backend, Bank(asked.bank), "best_of_n(verifier=truth)")
+
+
+class Twice(BaseModel, frozen=True, extra="forbid"):
+    """A live strategy: draws two, scores them, stands by the first."""
+
+    kind: Literal["twice"] = "twice"
+    verifier: str = "noise"
+    uses_gold: ClassVar[bool] = False
+
+    async def solve(self, session: Session) -> Selection:
+        samples = await session.draw(Draw(n=2))
+        await session.score(samples, self.verifier)
+        return session.stand_by(samples, 0, "first")
+
+
+def test_a_live_strategy_is_charged_for_its_verifier(tmp_path):
+    found = run(config(tmp_path, BEST).model_copy(update={"strategies": (Twice(),)}))
+    assert {one.verifier_tokens for points in found.outcomes["twice"].values() for _, one in points} == {40}
+    assert found.executed.verifier_tokens == 12 * 40
+    again = run(config(tmp_path, BEST).model_copy(update={"strategies": (Twice(),)}))
+    assert (again.executed.verifier_tokens, again.outcomes) == (0, found.outcomes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"strategies": [{**BEST, "verifier": "steps"}]}, r"no verifier 'steps'.*bound: noise, truth"),
+        ({"strategies": [{**BEST, "cap_tokens": 4000}]}, r"cap_tokens=4000 is above sampling.max_tokens=1024"),
+        ({"verifiers": {"noise": {"kind": "confidence"}}}, r"set sampling.logprobs: true"),
+        ({"strategies": [{"kind": "best_of_n", "n": 8}]}, r"verifier.*required"),
+    ],
+)
+def test_a_config_that_cannot_be_scored_is_refused_with_the_way_out(tmp_path, changes, message):
+    with pytest.raises(UserError, match=message):
+        config(tmp_path, BEST, **changes)
+
+
+def test_a_capped_reply_has_no_answer_at_all_beside_an_uncapped_one(tmp_path):
+    found = run(config(tmp_path, {"kind": "vote", "n": 8}))
+    one = next(iter(found.graded["cot"].values()))
+    seen = one.seen(Draw(n=8, cap_tokens=2), 8)
+    for before, after in zip(one.samples, seen.samples, strict=True):
+        place = before.index
+        if before.completion_tokens <= 2:
+            assert (after, seen.answers[place], seen.classes[place]) == (before, one.answers[place], one.classes[place])
+        else:
+            assert (after.completion_tokens, after.finish, after.text) == (2, "length", "")
+            assert (seen.answers[place].status, seen.classes[place], seen.verdicts[place].credit) == ("truncated", None, 0.0)
+    assert {s.completion_tokens > 2 for s in one.samples} == {True, False}
