@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from ttc.records import Sample
+from ttc.records import LETTERS, Answer, Question, Sample
 
 Style = Literal["direct", "cot"]
 
@@ -20,6 +20,8 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
     n: int = Field(default=1, gt=0)
     cap_tokens: int | None = Field(default=None, gt=0)
     """A length cap replayed over the same samples: a longer one counts as cut there, and has no answer."""
+    order: tuple[int, ...] = ()
+    """Show the options in this order, given as their places; empty leaves them as they are."""
 
     @model_validator(mode="after")
     def _one_greedy_sample(self) -> "Draw":
@@ -28,9 +30,19 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
         return self
 
     @property
-    def pool(self) -> tuple[str, bool]:
+    def pool(self) -> tuple[str, bool, tuple[int, ...]]:
         """Draws with the same pool take prefixes of the same samples."""
-        return self.style, self.greedy
+        return self.style, self.greedy, self.order
+
+    def shown(self, question: Question) -> Question:
+        """The question as the model meets it."""
+        return replace(question, options=tuple(question.options[place] for place in self.order)) if self.order else question
+
+    def meant(self, question: Question, answer: Answer) -> Answer:
+        """An answer to the question as shown, in the letters of the question as it is."""
+        if not self.order:
+            return answer
+        return replace(answer, values=tuple(question.letters[self.order[LETTERS.index(value)]] for value in answer.values))
 
     def capped(self, sample: Sample) -> Sample:
         """The sample as the cap leaves it."""

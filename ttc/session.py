@@ -1,6 +1,6 @@
 """The one door to compute for a strategy: everything it draws goes through its session, and only here is compute counted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from ttc import answers as reading
@@ -54,7 +54,7 @@ class Session:
         self.usage = Usage(flops=None if shape is None else 0.0)
         self._source, self._render, self._sampling, self._shape = source, render, sampling, shape
         self._budget_tokens, self._verification = budget_tokens, verification
-        self._drawn: dict[tuple[str, bool], int] = {}
+        self._drawn: dict[Hashable, int] = {}
 
     @property
     def spent_tokens(self) -> int:
@@ -74,8 +74,8 @@ class Session:
             )
         before = self._drawn.get(draw.pool, 0)
         sampling = self._sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self._sampling
-        prompt = self._render(self.question, draw.style)
-        stored = await self._source.samples(self.question, prompt, sampling, before + draw.n)
+        asked = draw.shown(self.question)
+        stored = await self._source.samples(asked, self._render(asked, draw.style), sampling, before + draw.n)
         samples = [draw.capped(sample) for sample in stored[before:]]
         self._drawn[draw.pool] = before + draw.n
         for position, sample in enumerate(samples):
@@ -106,9 +106,12 @@ class Session:
             self.usage += Usage(verifier_tokens=scores.tokens, flops=self._verification.flops(verifier, scores))
         return found
 
-    def answers(self, samples: Sequence[Sample]) -> list[Answer]:
-        """What each reply says, by the careful rules."""
-        return [reading.extract(self.question, sample) for sample in samples]
+    def answers(self, samples: Sequence[Sample], draw: Draw | None = None) -> list[Answer]:
+        """What each reply says, by the careful rules; `draw` is needed where it showed the options in another order."""
+        if draw is None:
+            return [reading.extract(self.question, sample) for sample in samples]
+        asked = draw.shown(self.question)
+        return [draw.meant(self.question, reading.extract(asked, sample)) for sample in samples]
 
     def classes(self, answers: Sequence[Answer]) -> tuple[int | None, ...]:
         """Equivalence class of each answer, from the replies alone; None does not vote."""

@@ -8,10 +8,12 @@ from ttc.strategies.best_of_n import BestOfN
 from ttc.strategies.filtered_vote import FilteredVote
 from ttc.strategies.oracle import Oracle
 from ttc.strategies.rejection import Rejection
+from ttc.strategies.shuffled_vote import ShuffledVote
 from ttc.strategies.single import ChainOfThought, Direct
 from ttc.strategies.vote import Vote
 from ttc.strategies.weighted_vote import WeightedVote
 
 AnyStrategy = Annotated[
-    Direct | ChainOfThought | Vote | BestOfN | WeightedVote | FilteredVote | Rejection | Oracle, Field(discriminator="kind")
+    Direct | ChainOfThought | Vote | ShuffledVote | BestOfN | WeightedVote | FilteredVote | Rejection | Oracle,
+    Field(discriminator="kind"),
 ]
