@@ -74,7 +74,7 @@ def tracked(config: "RunConfig", folder: Path, *, name: str, group: str | None =
         group: of a sweep's points; the config's own group comes first.
 
     Raises:
-        UserError: wandb is not installed, or its server refuses.
+        UserError: wandb is not installed, or its server refuses or cannot be reached.
     """
     settings = config.tracking
     if settings.kind == "none" or os.environ.get("WANDB_MODE") == "disabled":
@@ -173,10 +173,11 @@ class _Tracked:
                 dir=self._folder,
                 config=self._config,
                 mode=None if os.environ.get("WANDB_MODE") else _default_mode(),
-                settings=wandb.Settings(silent=True, console="off"),
+                settings=wandb.Settings(silent=True, console="off", init_timeout=30),
             )
         except wandb.Error as error:
-            raise UserError(f"tracking: W&B refuses ({error}); mend it, or set WANDB_MODE=offline") from error
+            said = " ".join(str(error).split())
+            raise UserError(f"tracking: W&B cannot be used ({said}); mend it, or set WANDB_MODE=offline") from error
         for axis in AXES:
             run.define_metric(f"axis/{axis}", hidden=True)
             run.define_metric(f"by {axis}*", step_metric=f"axis/{axis}")

@@ -167,6 +167,14 @@ def test_a_sweep_is_a_group_and_a_key_is_never_printed_nor_written(tmp_path, env
     assert not [file for file in (tmp_path / "many").rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
 
 
+def test_a_key_that_is_refused_is_said_in_one_line_without_the_key(tmp_path, environment):
+    config = write_config(tmp_path, limit=3)
+    code, said = ttc("run", str(config), "--out", str(tmp_path / "out"), environment={**environment, "WANDB_API_KEY": "n0-key"})
+    assert (code, "n0-key" in said, "Traceback" in said) == (2, False, False)
+    assert said.splitlines()[-1].startswith("error: tracking: W&B cannot be used")
+    assert not (tmp_path / "bank").exists() or not list((tmp_path / "bank").rglob("*.parquet"))
+
+
 def test_tracking_may_be_turned_on_for_a_run_that_is_there(tmp_path):
     content = {"benchmark": {"kind": "pocket", "split": "validation"}, "backend": {"kind": "scripted", "replies": ["A"]}}
     plain = {**content, "strategies": [{"kind": "direct"}]}
