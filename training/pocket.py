@@ -35,7 +35,7 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     """What determines the trained weights."""
 
     seed: int = 7
-    steps: int = Field(default=2400, gt=0)
+    steps: int = Field(default=2600, gt=0)
     batch: int = Field(default=128, gt=0)
     micro_batch: int = Field(default=32, gt=0)
     """Sequences per forward pass; those of a batch are sorted by length first, so that little is padding."""
@@ -55,10 +55,10 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     """Weight of the answer after a chain of steps: one token a reply, and the last thing learned once reading works."""
     weighted_from: int = Field(default=1000, ge=0)
     """Step from which that weight holds; all tokens weigh the same before."""
-    choose_from: int = Field(default=1200, ge=0)
-    choose_steps: int = Field(default=300, ge=0)
+    choose_from: int = Field(default=1400, ge=0)
+    choose_steps: int = Field(default=600, ge=0)
     """From `choose_from` on, for so many steps, most sequences only ask which option has a value that is given."""
-    choose_most: float = Field(default=0.8, ge=0, le=1)
+    choose_most: float = Field(default=0.5, ge=0, le=1)
     """Share of such sequences in those steps."""
     choose: float = Field(default=0.2, ge=0, le=1)
     """Their share afterwards."""
@@ -269,7 +269,8 @@ def _lesson(config: PocketTraining, step: int, number: int, rng: Random) -> tupl
     choose = config.choose if step >= config.choose_from + config.choose_steps else config.choose_most
     if step >= config.choose_from and rng.random() < choose:
         # question types turn with every round of the levels
-        return source if source.options else exam.problem("train", subject, index + len(exam.STEPS)), "choose"
+        chosen = source if source.options else exam.problem("train", subject, index + len(exam.STEPS))
+        return replace(chosen, options=chosen.options[: rng.randint(2, len(chosen.options))]), "choose"
     draw = rng.random()
     if step < reading or draw < config.read:
         return source, "read"

@@ -30,6 +30,9 @@ TEMPLATE = (
     "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
 )
 
+CHOICES = 8
+"""Values looked up among the options in one sequence of `choose`."""
+
 CUE = "Answer:"
 """What stands before every answer."""
 
@@ -108,13 +111,14 @@ def reply(source: Problem, style: str, rng: Random) -> str:
         shown = list(source.chain.quantities.items())
         return "\n".join(f"{name}: {value}" for name, value in rng.sample(shown, k=len(shown)))
     if style == "choose":
-        return "\n".join(f"{_sum_to(value, source, rng)}\n{CUE} {LETTERS[n]}" for n, value in _mixed(source.options, rng))
+        return "\n".join(f"{_sum_to(value, source, rng)}\n{CUE} {LETTERS[n]}" for n, value in _picked(source.options, rng))
     steps = exam.explanation(source) if style == "cot" else []
     return "\n".join([*steps, f"{CUE} {exam.answer_text(source)}"])
 
 
-def _mixed(options: tuple[int, ...], rng: Random) -> list[tuple[int, int]]:
-    return rng.sample(list(enumerate(options)), k=len(options))
+def _picked(options: tuple[int, ...], rng: Random) -> list[tuple[int, int]]:
+    # with replacement: else the last letters follow from those before, and that is all a model learns
+    return rng.choices(list(enumerate(options)), k=CHOICES)
 
 
 def _sum_to(value: int, source: Problem, rng: Random) -> str:
