@@ -13,8 +13,17 @@ from functools import lru_cache
 
 from ttc.answers import statements
 from ttc.answers.markup import plain
-from ttc.answers.options import AMBIGUOUS, Options, prepare, spoken
-from ttc.answers.phrases import EXPLAINS, HEDGED, NEGATION, OPTION_MENTION, REJECTED_AFTER, REJECTED_BEFORE, one_of
+from ttc.answers.options import AMBIGUOUS, Options, prepare
+from ttc.answers.phrases import (
+    EXPLAINS,
+    HEDGED,
+    NEGATION,
+    OPTION_MENTION,
+    REJECTED_AFTER,
+    REJECTED_BEFORE,
+    SENTENCE_END,
+    one_of,
+)
 from ttc.answers.reading import Reading, echoes_list, read_value
 from ttc.answers.silence import silence
 from ttc.answers.structured import answer_field
@@ -39,7 +48,17 @@ _LINE_LABEL = re.compile(
     r"^[\s\-•·*]*(?:\d+[.)]\s*)?(?:option\s+)?\(?([A-Za-z])(?:[.):\]]|\s[-–—])(?=\s|$|[A-Z(\"$\d])",
     re.MULTILINE | re.IGNORECASE,
 )
-_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+|(?<=[。！？])")
+_SENTENCES = re.compile(SENTENCE_END + r"|\n+|(?<=[。！？])")
+_PLANS = re.compile(
+    r"\W*(?:step \d+\W+)?(?:(?:first|now|next|so|then)\W+)?"
+    + one_of(
+        """let's let_us let_me we_(?:need|must|have|should|will|can)(?:_first)?_to to_(?:find|determine|answer|solve|decide)
+        consider"""
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+"""Opens a sentence that says what to look at, and not what was found."""
 _LEADING_WORDS = re.compile(
     "^(?:"
     + one_of(
@@ -193,7 +212,7 @@ def _labelled(options: Options, line: str) -> Reading | None:
         return Reading(by_text, "text")
     rest = line[found.end() :]
     own = options.spoken[letter]
-    said = spoken(rest)
+    said = options.say(rest)
     if REJECTED_AFTER.match(said[len(own) :] if len(own) > 1 and said.startswith(own) else rest):
         return None
     if options.letter_of(rest) or (
@@ -273,6 +292,8 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
     if not sentences:
         return None
     last = sentences[-1].strip()
+    if _PLANS.match(last):
+        return None
     label = _LINE_LABEL.match(last)
     labels = [letter for letter, _ in _run(options, shown)]
     if label and len(labels) > 1 and labels[-1] == label[1].upper():
@@ -295,7 +316,7 @@ def named(options: Options, sentence: str) -> set[str]:
         for found in OPTION_MENTION.finditer(sentence)
         if found[1].upper() in options.letters and not _rejected(sentence, found.start(), found.end())
     }
-    said = spoken(sentence)
+    said = options.say(sentence)
     return letters | {letter for letter, start, end in options.mentioned_in(said) if not _rejected(said, start, end)}
 
 

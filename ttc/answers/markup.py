@@ -1,5 +1,6 @@
 """Replies without their typography: Markdown, LaTeX, full-width forms. Boxes stay visible as ⟦...⟧."""
 
+import html
 import re
 import unicodedata
 
@@ -34,6 +35,7 @@ _MARKS = str.maketrans(
         "’": "'",
         "´": "'",
         "−": "-",
+        "∴": " therefore ",
         "‐": "-",
         "‑": "-",
         "\u00a0": " ",
@@ -55,21 +57,27 @@ _LATEX_NOISE = re.compile(
 _EMPHASIS = re.compile(
     r"\*{2,}|(?<![\w*)\]])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*(\s]|$)|__+|`+|(?<![A-Za-z0-9])_(?=[A-Za-z(])|(?<=[A-Za-z).])_(?![A-Za-z0-9])"
 )
+_STRUCK = re.compile(r"~~[^~\n]+~~|<(del|s|strike)>[^<>\n]*</\1>")
+_ENTITY = re.compile(r"&(?:nbsp|amp|lt|gt|quot|apos|#\d{1,6});")
 _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*|>[ \t]*)+", re.MULTILINE)
 _HTML = re.compile(r"</?(?:b|i|u|p|strong|em|mark|code|span|div|br|sub|sup|h\d)(?:\s[^<>]*)?/?>")
 
 
 def plain(text: str) -> str:
-    """The reply as a reader sees it: no emphasis, no LaTeX wrappers, ASCII punctuation; a box is ⟦its content⟧."""
+    """The reply as a reader sees it: nothing struck out, no emphasis, no wrappers; a box is ⟦its content⟧."""
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
     if not text.isascii():
         text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
         text = _ENCLOSED.sub(lambda found: chr((ord(found[0][0]) - 0x1F150) % 32 + 65), text).translate(_MARKS)
+    if "<" in text or "~~" in text:
+        text = _STRUCK.sub("", text)
     if "<" in text:
         text = _HTML.sub("", text)
     if "\\" in text or "<|" in text:
         while (opened := _WRAPPER.sub(r"\1", text)) != text:
             text = opened
-        text = _boxes(text)
+        text = _boxes(text.replace("\\therefore", " therefore "))
     if "\\" in text or "$" in text or "~" in text:
         text = _LATEX_NOISE.sub("", text)
     if "*" in text or "_" in text or "`" in text:

@@ -44,7 +44,10 @@ _LEAD = re.compile(
 _ASSIGNED = re.compile(r"\\?[A-Za-zα-ωΑ-Ω∆Δ][\w\\{}(),'Δ∆ ]{0,24}?\s*[=≈]\s*(?=[^=])")
 _MINUS_WORD = re.compile(r"^(?:minus|negative)\s+(?=[\d.$])", re.IGNORECASE)
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)"
-_DECIMAL = rf"(?:{_DIGITS}(?:\.\d*)?|\.\d+)"
+_COMMA = r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d{3})(?!\d|[,.]\d)"
+"""With a comma for the decimal point; `1,250` is read as thousands."""
+_DECIMAL = rf"(?:{_COMMA}|{_DIGITS}(?:\.\d*)?|\.\d+)"
+_COMMA_NUMBER = re.compile(_COMMA)
 _NUMBER = re.compile(
     rf"(?P<sign>[-+]?)\s*(?P<currency>[$€£¥]?|(?:USD|EUR|GBP|Rs\.?)\s+)\s*(?P<sign2>[-+]?)\s*"
     rf"(?:(?P<whole>\d+)\s+(?P<top1>\d+)\s*[/⁄]\s*(?P<bottom1>\d+)"
@@ -190,7 +193,12 @@ def _tidy(text: str) -> str:
     if assigned and not NEGATION.search(assigned[0]) and " or " not in assigned[0]:
         text = text[assigned.end() :]
     text = text.strip()
-    if text.startswith("(") and text.endswith(")") and text.count("(") == 1:
+    if (
+        text.startswith("(")
+        and text.endswith(")")
+        and text.count("(") == 1
+        and not _COMMA_NUMBER.fullmatch(text, 1, len(text) - 1)
+    ):
         text = text[1:-1]
     return text.replace("{", "").replace("}", "").strip()
 
@@ -221,6 +229,8 @@ def _decimal(text: str) -> Fraction:
 
 def _plain_digits(text: str) -> str:
     """Digits without separators; two points or more in one number separate thousands."""
+    if _COMMA_NUMBER.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
     text = text.replace(",", "").replace(" ", "")
     return text.replace(".", "") if text.count(".") > 1 else text
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ttc.answers.blanks import filled_blank, fit_blank
 from ttc.answers.markup import plain
 from ttc.answers.number import parse_quantity
-from ttc.answers.phrases import REJECTED_BEFORE, one_of, repeated
+from ttc.answers.phrases import REJECTED_BEFORE, SENTENCE_END, STARTERS, one_of, repeated
 from ttc.answers.silence import is_blank, silence
 from ttc.answers.structured import answer_field
 from ttc.records import Answer
@@ -50,7 +50,7 @@ _LINK = re.compile(
         illustrates? represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as
         classified_as described_as comes_(?:out_)?to get obtain find have filled_(?:in_)?with"""
     )
-    + r"\s*:?\s+(?!not\s+(?!.*\bbut\b))|\s*(?:[=≈≃≅]|\\approx|(?<!\d):|:(?!\d))\s*",
+    + r"\s*:?\s+(?!not\s+(?!.*\bbut\b))|\s*(?:[=≈≃≅]|\\approx|(?<!\d)(?<!\d ):|:(?! ?\d))\s*",
     re.IGNORECASE,
 )
 _WRONG = re.compile(
@@ -68,7 +68,8 @@ _EXPLAINING = one_of(
     but and_(?:not|it|this|so|therefore|thus|hence|is|was) in_this_case in_the_(?:video|image|figure|diagram|picture) shown"""
 )
 _CUT = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:vs|Dr|St|cf|ca|al))[.!?](?=\s+[A-Z(\"]|\s*$)|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})"
+    rf"(?<!\b(?:vs|Dr|St|cf|ca|al))(?:[.!?](?=\s*$)|[.!?](?<!\b[A-Z]\.)(?=\s+[A-Z(\"])|\.(?=\s+{STARTERS}\b))"
+    r"|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})"
     rf"|,?\s+\(?{_EXPLAINING}\b"
 )
 _LEAD = re.compile(
@@ -85,6 +86,13 @@ _BUT = re.compile(r"^not\s+.+?\bbut\s+(?:rather\s+|instead\s+)?", re.IGNORECASE)
 _CHAIN = re.compile(
     r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|,? \bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*"
 )
+_SENTENCES = re.compile(SENTENCE_END + r"|\n+")
+_GIVEN = re.compile(
+    r"\W*(?:given|with|for|since|using|substituting|taking|because|from)\b[^;]*?"
+    r"(?:\b(?:we (?:get|find|have|obtain)|so|then|therefore|thus|hence)\b(?!.*\b(?:get|so|then|therefore|thus|hence)\b)|,\s)",
+    re.IGNORECASE,
+)
+"""What a sentence starts from, before what it concludes."""
 _HEDGE = re.compile(r"\b(?:either\b.+\bor|neither\b.+\bnor|between\b.+\band)\b|^[^a-zA-Z]*\S+\s+or\s+\S+$", re.IGNORECASE)
 _EXPLAINED_NUMBER = re.compile(r"^(.+?)\s*[(\[]\s*(?:≈|~|=|about|approximately|approx\.?|or|i\.e\.,?)?\s*([^()]+)[)\]]$")
 _CURRENCY = re.compile(r"^([-−]?)\s*[$€£¥]\s*([-−]?\d.*)$")
@@ -200,7 +208,7 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     last = lines[-1].strip(" •*")
     if len(lines) > 1 and _is_bare(last) and not last.endswith(":"):
         yield last, "last-line"
-    sentences = [part for part in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])|\n+", shown) if part.strip(" .-*")]
+    sentences = [part for part in _SENTENCES.split(shown) if part.strip(" .-*")]
     concluding = [part for part in sentences if _CONCLUDES.search(part)]
     for sentence in [*concluding[-1:], sentences[-1], sentences[0]]:
         if value := _said(sentence):
@@ -219,7 +227,10 @@ def _is_bare(line: str) -> bool:
 def _said(sentence: str) -> str | None:
     """What a sentence says that its subject is, or what it says is shown."""
     if _ASSIGNMENTS.search(sentence):
-        return sentence
+        given = _GIVEN.match(sentence)
+        sentence = sentence[given.end() :] if given else sentence
+        if not given or _ASSIGNMENTS.search(sentence):
+            return sentence
     links = list(_LINK.finditer(sentence))
     for link in links[-1:] if "=" in sentence else links:
         if REJECTED_BEFORE.search(sentence[: link.start()]):

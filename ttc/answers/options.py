@@ -27,6 +27,11 @@ _SYMBOLS = {
     "le": "≤",
     "geq": "≥",
     "ge": "≥",
+    "neq": "≠",
+    "infty": "∞",
+    "rightarrow": "→",
+    "to": "→",
+    "sqrt": "√",
 }
 _GREEK = words(
     """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi
@@ -37,6 +42,10 @@ _SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREE
 _COMMAND = re.compile(r"\\(" + "|".join(sorted(_SYMBOLS, key=len, reverse=True)) + r")(?![a-zA-Z])\s?")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[ ]?[-–—‐][ ]?(?=[^\W\d_])")
+_ROOT = re.compile(r"(?:\bsqrt|√)\s*(?:\(\s*(\w+)\s*\)|\{\s*(\w+)\s*\})?")
+_WORDED = re.compile(r"[^\W\d]+(?:[\s,;:.'’\"“”()!?-]+[^\W\d]+){2,}[\s.,;:!?\"”)]*")
+"""Three words or more, without numbers and signs: their commas are a matter of taste."""
+_CONTRACTED = re.compile(r"\bcan(?:not|['’]t)|\bwon['’]t|n['’]t\b")
 _DROPPED = re.compile(r"""[\s"'`{}\\]+""")
 _ENDS = " \t\n.,;:!?"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
@@ -52,15 +61,28 @@ def fold(text: str) -> str:
     """A text's form for comparison: no markup, blanks, quotes, hyphens between letters, thousands commas or closing marks."""
     text = _FRACTION.sub(r"\1/\2", plain(text))
     text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-").replace("≈", "").replace("µ", "μ")
+    text = _ROOT.sub(lambda found: f"√{found[1] or found[2] or ''}", text) if "√" in text or "sqrt" in text else text
     text = unicodedata.normalize("NFC", text) if not text.isascii() else text
     return _DROPPED.sub("", _HYPHEN.sub("", _THOUSANDS.sub("", text)).strip(_ENDS)).strip(_ENDS)
 
 
-def spoken(text: str) -> str:
+def _worded(text: str) -> str:
+    """The words of a text that is nothing but words, contractions written out; empty for other texts."""
+    text = plain(text).strip()
+    if not _WORDED.fullmatch(text):
+        return ""
+    full = _CONTRACTED.sub(
+        lambda found: " will not" if found[0][0] == "w" else " can not" if found[0][0] == "c" else " not", text.lower()
+    )
+    return " ".join(re.findall(r"\w+", full))
+
+
+def spoken(text: str, cased: bool = False) -> str:
     """A text with its words apart but otherwise folded for search: lower case, one blank between words, no markup."""
     text = _FRACTION.sub(r"\1/\2", plain(text))
     text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-")
-    return _SPACES.sub(" ", _THOUSANDS.sub("", text)).strip().casefold()
+    text = _SPACES.sub(" ", _THOUSANDS.sub("", text)).strip()
+    return text if cased else text.casefold()
 
 
 class Options:
@@ -89,6 +111,11 @@ class Options:
         )
 
     @cached_property
+    def worded(self) -> dict[str, str]:
+        """Words alone to letter, for texts that are nothing but words."""
+        return _unique((_worded(text), letter) for letter, text in self._pairs)
+
+    @cached_property
     def numbers(self) -> dict[Fraction | tuple[object, ...], str]:
         """Value with dimensions, and value alone, to letter; the value alone stands for the option that has it in any unit."""
         quantities = [(parse_quantity(text), letter) for letter, text in self._pairs]
@@ -99,7 +126,16 @@ class Options:
     @cached_property
     def spoken(self) -> dict[str, str]:
         """Letter to the option's text as `spoken`."""
-        return {letter: spoken(text) for letter, text in self._pairs}
+        return {letter: self.say(text) for letter, text in self._pairs}
+
+    @cached_property
+    def _cased(self) -> bool:
+        """Whether case alone tells two options apart, as in `Aa` and `AA`."""
+        return AMBIGUOUS in self.caseless.values() and AMBIGUOUS not in self.exact.values()
+
+    def say(self, text: str) -> str:
+        """A text `spoken`, in the case that comparisons with these options need."""
+        return spoken(text, self._cased)
 
     @cached_property
     def mentions(self) -> tuple[tuple[str, str], ...]:
@@ -137,12 +173,13 @@ class Options:
             return self.bare[key]
         number = number_key(text)
         if number is None:
-            return None
+            words = _worded(text)
+            return self.worded.get(words) if words else None
         return self.numbers.get(number) or (None if number[1] else self.numbers.get(number[0]))
 
     def starts(self, text: str) -> str | None:
         """The option whose text opens this one, the longest if several do, and ends there as a word."""
-        text = spoken(text)
+        text = self.say(text)
         return next((letter for own, letter in self.mentions if text.startswith(own) and _is_whole(text, 0, len(own))), None)
 
     def mentioned_in(self, said: str) -> list[tuple[str, int, int]]:

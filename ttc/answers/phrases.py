@@ -21,6 +21,13 @@ def repeated(phrases: str) -> str:
     return rf"(?:{one_of(phrases)}\s+)*"
 
 
+STARTERS = one_of(
+    """The This That It Its In At As A An Since Because So Therefore Thus Hence For If We I You He She They There These Those
+    When While With From By To On And But Or Not Here However Option Explanation Note Both Other Each All None Only Wait"""
+)
+SENTENCE_END = rf"(?:(?<=[!?])|(?<=\.)(?<!\b[A-Z]\.)|(?<=\.)(?=\s+{STARTERS}\b))\s+(?=[A-Z\"(])"
+"""Where a sentence ends and another begins; the dot of an initial (`J. S. Bach`) ends none."""
+
 START_LOW = r"(?<![a-z])"
 _START = r"(?<![A-Za-z])"
 _OPEN = r"[(\[\"'“⟦]*"
@@ -34,7 +41,7 @@ _BEING = one_of(
 )
 _COPULA = (
     rf"(?:\s*,?\s*{one_of('then therefore thus so hence here again clearly')}\s*,?)?\s*"
-    rf"(?:{_BEING}(?![a-z'])(?:\s*:)?|[:：=]+|->|=>|→|⇒|\s[-–—]+(?=\s))"
+    rf"(?:{_BEING}(?![a-z'])(?:\s*:)?|'s(?=\s)|[:：=]+|->|=>|→|⇒|\s[-–—]+(?=\s))"
 )
 _ABOUT = (
     rf"(?:\s+{one_of('to for of from among amongst in that which here we i according based given provided supported')}"
@@ -74,10 +81,13 @@ _INFERRING = one_of(
     """so thus therefore hence consequently accordingly ergo actually instead rather no wait correction finally overall
     in_conclusion in_summary to_conclude in_short leaving(?:_us_with)? (?:which_)?leaves(?:_us_with)? make_that i_mean i_meant
     should_be must_be has_to_be namely i\\.e\\. scratch_that make_it change_(?:it|that)_to second_thought
-    maybe perhaps probably possibly"""
+    maybe perhaps probably possibly (?:by_)?(?:the_)?(?:process_of_)?elimination by_exclusion
+    (?:if_i_(?:had_to|have_to|must)|if_forced_to|if_pressed_to)_(?:guess|choose|pick|answer|decide)
+    as_i_see_it in_my_(?:opinion|view|judge?ment) to_my_mind"""
 )
 INFER_LOW = re.compile(
-    rf"{START_LOW}{_INFERRING}[,:]?\s+(?:(?:it|this|that|which)\s*(?:is|'s|must be|has to be|should be)\s+)?(?:only\s+)?"
+    rf"{START_LOW}{_INFERRING}[,:]?\s+"
+    r"(?:(?:it|this|that|which)\s*(?:is|'s|must be|has to be|should be|would be)\s+)?(?:only\s+)?"
 )
 """`so C`, `actually, it is`, `which leaves`."""
 
@@ -99,17 +109,27 @@ _EUROPEAN = one_of(
     cevap jawaban ответ вариант đáp_án الإجابة الجواب उत्तर"""
 )
 _EUROPEAN_CORRECT = one_of("correcta correcte finale? correta corretta richtige juste final benar đúng ответа الصحيحة है")
-_EUROPEAN_IS = one_of("es est ist é è er är is adalah là هي हो to lautet")
+_EUROPEAN_IS = one_of("es est ist é è er är is adalah là هي हो to lautet sería serait wäre seria sarebbe")
+_EUROPEAN_SO = repeated("donc alors entonces daher also demnach somit folglich quindi dunque portanto então pues")
+_EUROPEAN_RIGHT = one_of(
+    """(?:die_)?richtige? korrekt zutreffend (?:la_)?correcta (?:la_)?correcte? (?:a_)?correta (?:la_|quella_)?corretta juste
+    bonne certa"""
+)
 FOREIGN_LOW = re.compile(
     rf"{_CHINESE}\]?(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
     r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
     rf"|{START_LOW}{_EUROPEAN}(?:\s+{_EUROPEAN_CORRECT})*\s*(?:[:=—–-]|\s{_EUROPEAN_IS}(?=\s))\s*"
-    + repeated("la le die el a option opci[oó]n")
+    + _EUROPEAN_SO
+    + repeated("la le die el a l'option option opci[oó]n opzione letra lettre lettera buchstabe alternativa antwort r[ée]ponse")
 )
 FOREIGN_VERDICT = re.compile(
     rf"(?:只有|唯有|选项|選項|選択肢)?\s*{_START}[(\[]?([A-Z])[)\]]?\s*(?:选项|選項|项|項|が|는|가|번이)?\s*"
     r"(?:是|才是|为|為)?(?:唯一|最)?\s*(?:正确|正確|对的|符合|最佳|最合适|合适|成立|正しい|正解|정답)"
 )
+EUROPEAN_VERDICT = re.compile(
+    rf"{_START}(?i:{_EUROPEAN})\s+[(\[]?([A-Z])[)\]]?\s+(?:(?i:{_EUROPEAN_IS}|está)\s+)?{_EUROPEAN_SO}(?i:{_EUROPEAN_RIGHT})\b"
+)
+"""`Antwort B ist richtig`, `la opción B es correcta`."""
 NOT_FOREIGN = re.compile(r"(?:不|非|没|未|排除|不能|不应|错误)[^。，,；;\n]{0,3}$")
 
 _PRAISE = one_of(

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ttc.answers.options import AMBIGUOUS, Options, spoken
+from ttc.answers.options import AMBIGUOUS, Options
 from ttc.answers.phrases import one_of
 from ttc.answers.silence import is_blank, silence
 
@@ -15,6 +15,7 @@ _FILLERS = one_of(
     opzione option[en]* вариант 选项 選項 正确答案 答案"""
 )
 _FILLER = re.compile(rf"{_FILLERS}(?=[\W_]|(?<=[^\x00-\x7f]))[ \t:,\-–\"'(\[{{⟦]*", re.IGNORECASE)
+_LETTER_NOUN = re.compile(r"(?:the\s+)?(?:option|choice|letter|answer|alternative)\s+[(\[\"'⟦]?(?=[A-Z]\b)", re.IGNORECASE)
 _LETTER = re.compile(r"([A-Za-z])(?![A-Za-z0-9_]|['’][A-Za-z]|\.[A-Za-z0-9]|-[A-Za-z0-9]|[=+^/]\s*[\d(]|\s*=)")
 _CLOSERS = re.compile(r"[)\]}>⟧\"'”’*$_\s]*")
 _AND = one_of("and/or and or und oder et ou y o e plus as_well_as versus vs\\.? but_also 和 或者 或 与 及 と 또는")
@@ -99,8 +100,9 @@ def read_value(options: Options, text: str, start: int = 0) -> Reading | None:
 
 def read_letter(options: Options, text: str, start: int) -> Reading | None:
     """As `read_value`, for places where only a letter that ends its sentence or clause is meant: `so C.`"""
-    value = text[start:]
-    value = value[len(value) - len(value.lstrip(_OPENERS)) :]
+    value = text[start:].lstrip(_OPENERS)
+    if noun := _LETTER_NOUN.match(value):
+        value = value[noun.end() :]
     found = _by_letter(options, value.split("\n", 1)[0], len(text) - len(value))
     if not found or found.letter is None:
         return None
@@ -158,7 +160,7 @@ def _several(options: Options, letter: str, rest: str) -> bool:
     if re.fullmatch(r"[)\]]?[.:)]\s+[(\[]?", joint):
         return False
     own = options.spoken[letter]
-    if own and len(own) > 1 and spoken(rest.lstrip(" .:)-")).startswith(own):
+    if own and len(own) > 1 and options.say(rest.lstrip(" .:)-")).startswith(own):
         return False
     return not _PREDICATE.match(found[2])
 
@@ -167,7 +169,7 @@ def echoes_list(options: Options, letter: str, rest: str) -> bool:
     """Whether what follows a label goes on to label the next option with its own text: an echo of the option list."""
     following = chr(ord(letter) + 1)
     return any(
-        label[1] == following and spoken(rest[label.end() :]).startswith(options.spoken[following])
+        label[1] == following and options.say(rest[label.end() :]).startswith(options.spoken[following])
         for label in _INLINE_LABEL.finditer(rest)
         if following in options.letters
     )
@@ -185,7 +187,7 @@ def _stands(options: Options, letter: str, rest: str) -> bool:
     if letter.islower():
         return False
     own = options.spoken[letter]
-    if own and spoken(after).startswith(own[:40]):
+    if own and options.say(after).startswith(own[:40]):
         return True
     if _CONNECTIVE.match(after):
         return not (

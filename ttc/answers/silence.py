@@ -42,7 +42,10 @@ _ABSTAINED_LOW = re.compile(
 _SPAN = 300
 """Characters at both ends of a long reply in which a refusal is looked for."""
 _BLANK = re.compile(
-    r"(?:n/?a|none|null|nil|nothing|unknown|unsure|undefined|no answer|not applicable|pass|\?+|-+|_+|\.+)", re.IGNORECASE
+    r"(?:n/?a|none|null|nil|nothing|unknown|unsure|undefined|no answer|not applicable|pass"
+    "|(?:[\U0001f000-\U0001faff\u2639-\u263b][\u200d\ufe0f♀♂]*\\s*)+"
+    r"|\?+|-+|_+|\.+)",
+    re.IGNORECASE,
 )
 
 

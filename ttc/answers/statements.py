@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ttc.answers import phrases
-from ttc.answers.options import AMBIGUOUS, Options, spoken
+from ttc.answers.options import AMBIGUOUS, Options
 from ttc.answers.reading import Reading, read_letter, read_value
 
 _MARKED = re.compile(r"^[\s\-•·*]*(?:option\s+)?\(?([A-Z])[.):\]\s](.*)$", re.MULTILINE | re.IGNORECASE)
@@ -58,7 +58,7 @@ def marked(options: Options, shown: str) -> Reading | None:
         if letter not in options.letters:
             continue
         own = options.spoken[letter]
-        verdict = spoken(verdict).removeprefix(own) if own else verdict
+        verdict = options.say(verdict).removeprefix(own) if own else verdict
         if _BAD.search(verdict):
             bad.add(letter)
         elif _GOOD.search(verdict):
@@ -148,7 +148,7 @@ def _foreign(options: Options, shown: str, lowered: str) -> Iterator[Statement]:
             reading = read_value(options, shown, found.end())
             if reading and reading.letter is not None:
                 yield Statement(found.start(), reading, "answer-line")
-    for found in phrases.FOREIGN_VERDICT.finditer(shown):
+    for found in (*phrases.FOREIGN_VERDICT.finditer(shown), *phrases.EUROPEAN_VERDICT.finditer(shown)):
         if found[1] in options.letters and not phrases.NOT_FOREIGN.search(shown[max(0, found.start() - 10) : found.start()]):
             yield Statement(found.start(), Reading(found[1], "letter", found.end()), "verdict")
 

@@ -24,6 +24,8 @@ _TAG = re.compile(
     r"(.*?)(?:<\s*/\s*\1\s*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_TABLE = re.compile(r"^\|(?P<heads>[^\n]*)\|[ \t]*\n\|[\s:|-]+\|[ \t]*\n\|(?P<cells>[^\n]*)\|\s*(?!\|)(?=\S|\Z)", re.MULTILINE)
+"""A Markdown table with one row below its heads."""
 _HINT = re.compile(
     r"""["'](?:\s*[:=])|</?\s*(?:final|correct|answer|choice|option|conclusion|solution|response|output|result|ans)""", re.I
 )
@@ -41,6 +43,8 @@ class Field:
 
 def answer_field(text: str) -> Field | None:
     """The labelled answer, or None where the reply is not structured. An empty string where the label holds nothing."""
+    if "|\n|" in text and (cell := _from_table(text)):
+        return cell
     if ("<" not in text and '"' not in text and "':" not in text) or not _HINT.search(text):
         return None
     tags = list(_TAG.finditer(text))
@@ -55,6 +59,17 @@ def answer_field(text: str) -> Field | None:
     strong = [found for found in pairs if _STRONG_KEY.search(found[1])] or pairs
     value = next((group for group in strong[-1].groups()[1:] if group is not None), "")
     return Field(value.replace('\\"', '"').replace("\\n", "\n"), "json")
+
+
+def _from_table(text: str) -> Field | None:
+    """The cell below the head that names an answer, in a table of one row at the end of the reply."""
+    found = list(_TABLE.finditer(text))
+    if not found or text[found[-1].end() :].strip():
+        return None
+    heads = [head.strip(" *") for head in found[-1]["heads"].split("|")]
+    cells = [cell.strip() for cell in found[-1]["cells"].split("|")]
+    named = [place for place, head in enumerate(heads) if _STRONG_KEY.search(head) and _IS_KEY.fullmatch(head)]
+    return Field(cells[named[0]], "table") if len(named) == 1 and len(cells) == len(heads) else None
 
 
 def _parsed(text: str) -> dict | None:

@@ -15,6 +15,7 @@ _GREEK = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK_NAM
 _COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
 _SIGN = re.compile(r"(?<![\w)])-(?=\s?[\d.])|(?<=[\w)])\s+-\s+(?=[\w(])")
 _KEPT = re.compile(r"[^\w+/*=<>%&#°!~|∞√π]|_")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:\s*[-:.,;]\s*|\s+to\s+|\s+)(?=\d)")
 _ARTICLE = re.compile(r"(?:(?:an?|the)\s+)+(?=\S)", re.IGNORECASE)
 _PARENTHESIS = re.compile(r"\s+[(\[]([^()\[\]]+)[)\]]\s*")
 _ALIAS = re.compile(
@@ -55,12 +56,13 @@ def text_key(text: str) -> str:
     """What spellings of one text share.
 
     Case, accents, leading articles, blanks, quotes, hyphens, closing marks, a plural or possessive s, and British spelling are
-    dropped; signs, digits and operators are kept, so `-2` is not `2`, and `n + k` not `n - k`.
+    dropped; signs, digits, operators and what parts two numbers are kept: `-2` is not `2`, `n + k` not `n - k`, `2:1` not `21`.
     """
     text = unicodedata.normalize("NFKC", plain(text).replace("^", "")).casefold().strip(" .,;:!?\"'")
     text = _COMMAND.sub(lambda found: f" {found[1]} ", text).replace("{", "").replace("}", "")
     text = "".join(_GREEK.get(char, char) for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+    text = _BETWEEN_DIGITS.sub("|", text.replace("–", "-"))
     kept = [_singular(word) for word in _KEPT.sub(" ", _SIGN.sub(" −", text.replace("'", "")).replace("−", "~")).split()]
     key = "".join(kept)
     for british, american in _WORDS + _SPELLINGS:
