@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -110,11 +109,11 @@ def test_the_tokenizer_knows_every_word_and_gives_replies_back_exactly(shipped):
                 assert tokenizer.decode(tokenizer(reply)["input_ids"]) == reply
 
 
-def test_the_shipped_model_is_small_and_answers_easy_questions(shipped):
+def test_the_shipped_model_is_small_and_reads_reckons_and_answers(shipped):
     model, processor = shipped
     assert sum(weight.numel() for weight in model.parameters()) <= 3_000_000
     assert (MODEL / "model.safetensors").stat().st_size <= 12_000_000
-    easy = list(islice((source for source in exam.problems("validation") if source.level == "Easy"), 24))
-    for style in ("cot", "direct"):
-        right = [credit for one in draw(model, processor, easy, n=1, style=style) for credit in one.credits]
-        assert np.mean(right) > (0.5 if style == "cot" else 0.25)
+    easy = [source for source in exam.problems("validation") if source.level == "Easy" and not source.options][:24]
+    drawn = list(draw(model, processor, easy, n=1))
+    assert np.mean([one.credits for one in drawn]) > 0.6
+    assert all(one.answers != [None] for one in draw(model, processor, easy, n=1, style="direct"))
