@@ -1,14 +1,14 @@
 """The generator: a question is a function of split, subject and number, and of nothing else."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from types import MappingProxyType
 
 from ttc.errors import UserError
 from ttc.pocket import circuits, tables
 from ttc.pocket.drawing import png
-from ttc.pocket.problem import LARGEST, Chain, Problem, Subject, walk
+from ttc.pocket.problem import LARGEST, Chain, Move, Problem, Subject, walk
 from ttc.records import LETTERS, Gold, Media, Question
 
 SUBJECTS = MappingProxyType({subject.name: subject for subject in (tables.SUBJECT, circuits.SUBJECT)})
@@ -123,14 +123,16 @@ def _mistakes(subject: Subject, chain: Chain, answer: int, rng: Random) -> set[i
     results = {value for value in slips if 0 <= value <= LARGEST}
     # in order of use: the order of a set of strings would differ from one process to the next
     used = dict.fromkeys((chain.start, *(move.quantity for move in chain.moves if move.quantity)))
-    variants = [({**chain.quantities, name: rng.randrange(1, 10)}, chain.moves) for name in used]
+    variants: list[tuple[Mapping[str, int], tuple[Move, ...]]] = [
+        ({**chain.quantities, name: rng.randrange(1, 10)}, chain.moves) for name in used
+    ]
     for place, move in enumerate(chain.moves):
         rest = chain.moves[:place], chain.moves[place + 1 :]
         if len(chain.moves) > 1:
             variants.append((chain.quantities, (*rest[0], *rest[1])))
         for name, rule in subject.rules.items():
             if rule.reads == subject.rules[move.rule].reads and name != move.rule:
-                variants.append((chain.quantities, (*rest[0], type(move)(name, move.quantity), *rest[1])))
+                variants.append((chain.quantities, (*rest[0], Move(name, move.quantity), *rest[1])))
     for quantities, moves in variants:
         sums = walk(subject, quantities, chain.start, moves)
         if sums and sums[-1].value is not None:
