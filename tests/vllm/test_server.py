@@ -51,7 +51,17 @@ def test_a_prompt_over_the_context_is_rejected_and_the_run_goes_on(in_server, as
     assert drawn[questions[1].id].status == "ok"
 
 
-def test_stop_strings_end_a_reply(in_server, in_vllm, ask, draw, questions):
+def test_stop_strings_end_a_served_reply(in_server, in_vllm, ask, draw, questions):
     request = ask(questions[0], Sampling(temperature=0, max_tokens=96, stop=("Answer",)))
     (served,), (here,) = draw(in_server, request), draw(in_vllm, request)
     assert (served.text, served.finish) == (here.text, here.finish)
+
+
+def test_engine_processes_end_when_what_started_them_is_killed(server):
+    import psutil
+
+    processes = psutil.Process(server.pid).children(recursive=True)
+    server.kill()
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert len(processes) >= 2
+    assert alive == []

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 _ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
     "TRANSFORMERS_VERBOSITY": "error",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
     "PYTHONWARNINGS": "ignore::FutureWarning:vllm.triton_utils.dispatcher",
 }
-"""Unless the user has set them: three processes of the engine write into the terminal that shows a run."""
+"""Unless the user has set them. Several processes of the engine write into the terminal that shows a run; and a fork of a run,
+which has threads, can hang.
+"""
 _CLOSE_SECONDS = 60
 """Time for the engine's processes to free the device before they are killed."""
 _ATTEMPTS = 3
