@@ -1,7 +1,7 @@
 # pyright: reportMissingImports=false
 """The vLLM backend against a bare loop over the same asynchronous engine: `python -m experiments.bench.engines`.
 
-In vLLM's environment; two to five minutes on two cores.
+In vLLM's environment; five minutes on two cores.
 """
 
 import asyncio
@@ -22,12 +22,11 @@ from ttc.records import Request, Sampling
 class BareLoop:
     """All requests at once, final outputs only, templates applied beforehand, tokens counted and nothing else."""
 
-    def __init__(self, engine: Any, backend: VLLM, requests: Sequence[Request]) -> None:
+    def __init__(self, backend: VLLM, requests: Sequence[Request]) -> None:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         chat = Chat.load(backend, takes_images=True)
-        self._engine = engine
         self._calls: list[tuple[dict[str, Any], Any]] = []
         for request in requests:
             text = chat.render(request.prompt, request.images)
@@ -43,16 +42,17 @@ class BareLoop:
             )
             self._calls.append((prompt, params))
 
-    async def tokens(self) -> int:
+    async def tokens(self, engine: Any) -> int:
         """Tokens of all samples."""
-        return sum(await asyncio.gather(*(self._one(str(i), *call) for i, call in enumerate(self._calls))))
+        return sum(await asyncio.gather(*(_one(engine, str(i), *call) for i, call in enumerate(self._calls))))
 
-    async def _one(self, name: str, prompt: dict[str, Any], params: Any) -> int:
-        (rendered,) = await self._engine.renderer.render_cmpl_async([prompt])
-        tokens = 0
-        async for output in self._engine.generate(rendered, params, name):
-            tokens = sum(len(completion.token_ids) for completion in output.outputs)
-        return tokens
+
+async def _one(engine: Any, name: str, prompt: dict[str, Any], params: Any) -> int:
+    (rendered,) = await engine.renderer.render_cmpl_async([prompt])
+    tokens = 0
+    async for output in engine.generate(rendered, params, name):
+        tokens = sum(len(completion.token_ids) for completion in output.outputs)
+    return tokens
 
 
 def engines(questions: int, n: int, pairs: int) -> Line:
@@ -60,7 +60,7 @@ def engines(questions: int, n: int, pairs: int) -> Line:
     backend = VLLM(model="pocket", eager=True)
     requests = pocket_requests(backend, questions, n, Sampling(max_tokens=96))
     engine: Any = backend.open()
-    loop = BareLoop(engine._engine, backend, requests)
+    loop = BareLoop(backend, requests)
 
     def ours() -> float:
         begun = perf_counter()
@@ -69,7 +69,7 @@ def engines(questions: int, n: int, pairs: int) -> Line:
 
     def theirs() -> float:
         begun = perf_counter()
-        return engine._runner.run(loop.tokens()) / (perf_counter() - begun)
+        return engine._runner.run(loop.tokens(engine._engine)) / (perf_counter() - begun)
 
     for warm_up in (theirs, ours):  # fills the caches of images and prompts
         warm_up()
