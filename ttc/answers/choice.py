@@ -49,6 +49,13 @@ _LINE_LABEL = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SENTENCES = re.compile(SENTENCE_END + r"|\n+|(?<=[。！？])")
+_DANGLING = re.compile(
+    r"\b"
+    + one_of("the an of and is are was that to with for in on since because which by has have as or from at its be")
+    + r"\s*$"
+)
+"""Ends a sentence that was broken off."""
+_LETTER_SENTENCE = re.compile(r"[(\[]?[A-Z][)\]]?[.!]")
 _PLANS = re.compile(
     r"\W*(?:step \d+\W+)?(?:(?:first|now|next|so|then)\W+)?"
     + one_of(
@@ -62,7 +69,8 @@ _PLANS = re.compile(
 _LEADING_WORDS = re.compile(
     "^(?:"
     + one_of(
-        r"""step_\d+ \d{1,2} the it's it_is its could_be might_be may_be probably maybe definitely likely certainly perhaps
+        r"""step_\d+ \d{1,2} the it's it_is its most_likely most_probably clearly obviously
+        could_be might_be may_be probably maybe definitely likely certainly perhaps
         surely i_think i_guess i_believe i'd_say option choice letter answer number"""
     )
     + r"[\s,:.)]+|(?:选项|選項|答案|答|我选择?|选择?)[\s:：\]]*)+",
@@ -191,7 +199,9 @@ def _weak(options: Options, shown: str) -> Iterator[tuple[Reading, str]]:
 
 def _bare(options: Options, line: str) -> Reading | None:
     """A line that is nothing but a letter, or a letter and its option's text."""
-    stripped = line.strip(" \t-•·:")
+    if "[ ]" in line or "☐" in line:
+        return None
+    stripped = line.strip(" \t-•·:=>→")
     stripped = _TRAILING_WORDS.sub("", _LEADING_WORDS.sub("", stripped, count=1))
     core = stripped.strip(" .,:;!?()[]{}<>⟦⟧\"'")
     if len(core) == 1:
@@ -227,7 +237,7 @@ def _labelled(options: Options, line: str) -> Reading | None:
     if ")" in found[0] or "]" in found[0]:
         return Reading(letter, "letter")
     formula = not rest[0].isalpha() or not rest[0].isascii()
-    if options.is_image(letter) or formula or _overlap(own, said) >= 0.5 or EXPLAINS.match(rest):
+    if options.is_image(letter) or formula or _overlap(own, said) >= 0.5 or _overlap(said, own) == 1 or EXPLAINS.match(rest):
         return Reading(letter, "letter")
     return None
 
@@ -254,8 +264,11 @@ def _last_line(options: Options, shown: str) -> Reading | None:
         return reading
     # the last item of an option list, echoed or discussed, is no answer
     labels = [letter for letter, place in _run(options, shown) if place < start]
-    listed = bool(labels) and reading.letter is not None and labels[-1] == chr(ord(reading.letter) - 1)
-    return None if listed else reading
+    if not labels or reading.letter is None:
+        return reading
+    follows = labels[-1] == chr(ord(reading.letter) - 1)
+    one_more = len(set(labels)) > 1 and reading.letter not in labels and not shown[:start].endswith("\n\n")
+    return None if follows or one_more else reading
 
 
 def _first_line(options: Options, shown: str) -> Reading | None:
@@ -264,6 +277,8 @@ def _first_line(options: Options, shown: str) -> Reading | None:
     if not reading:
         sentence = _SENTENCES.split(line, maxsplit=1)[0]
         letter = options.letter_of(sentence)
+        if sentence != line and _LETTER_SENTENCE.fullmatch(sentence) and (reading := _bare(options, sentence)):
+            return reading
         if letter or not _CONTINUED.match(line):
             return Reading(letter, "text") if letter else None
         return read_value(options, line)
@@ -292,7 +307,8 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
     if not sentences:
         return None
     last = sentences[-1].strip()
-    if _PLANS.match(last):
+    discussed = [sentence for sentence in sentences if OPTION_MENTION.match(sentence)]
+    if _PLANS.match(last) or _DANGLING.search(last) or (len(discussed) > 1 and discussed[-1] == sentences[-1]):
         return None
     label = _LINE_LABEL.match(last)
     labels = [letter for letter, _ in _run(options, shown)]

@@ -153,6 +153,13 @@ def _rounds_fraction(answer: Quantity, gold: Quantity) -> bool:
     return exact and answer.digits >= 3 and error <= min(answer.step / 2, ROUNDING_CAP * abs(gold.number))
 
 
+_TEMPERATURES: dict[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]] = {
+    (("C", 1),): (("celsius", 1),),
+    (("F", 1),): (("fahrenheit", 1),),
+}
+"""What `37 C` means where degrees are asked for."""
+
+
 def same_quantity(answer: Quantity, gold: Quantity, tolerance: Fraction = RELATIVE_TOLERANCE) -> bool:
     """Whether an answer is the gold quantity. A missing unit is understood, another unit is wrong.
 
@@ -165,6 +172,8 @@ def same_quantity(answer: Quantity, gold: Quantity, tolerance: Fraction = RELATI
         if close(answer.value, gold.value, gold, tolerance):
             return True
         return (gold.percent or abs(gold.number) > 1) and close(answer.number, gold.number, gold, tolerance)
+    if gold.unit.dimensions and gold.unit.dimensions == _TEMPERATURES.get(answer.unit.dimensions):
+        return close(answer.number, gold.number, gold, tolerance)
     if answer.percent or (answer.unit.dimensions == gold.unit.dimensions):
         return close(answer.value, gold.value, gold, tolerance) or (answer.unit == gold.unit and _rounds_fraction(answer, gold))
     if answer.unit.dimensions and gold.unit.dimensions:

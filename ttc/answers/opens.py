@@ -72,12 +72,13 @@ _CUT = re.compile(
     r"|[;\n]|\s+[-–—]{1,2}\s+(?=[a-zA-Z]{2})"
     rf"|,?\s+\(?{_EXPLAINING}\b"
 )
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\s+\d"
 _LEAD = re.compile(
-    r"(?:"
+    rf"(?:(?:in|on|at)(?=\s+(?:the\s+year\s+)?(?:\d|{_MONTH}))|"
     + one_of(
         """approximately approx\\.? about around roughly nearly exactly precisely simply just clearly likely most_likely
         probably indeed therefore thus hence actually equal_to given_by found_to_be as_follows that the called known_as named
-        termed is are was be it_is it's this_is that_is they_are a_value_of option"""
+        termed is are was be the_year it_is it's this_is that_is they_are a_value_of option"""
     )
     + r"(?=[\s:,])\s*[:,]?|[~≈:=])\s*",
     re.IGNORECASE,
@@ -85,6 +86,21 @@ _LEAD = re.compile(
 _BUT = re.compile(r"^not\s+.+?\bbut\s+(?:rather\s+|instead\s+)?", re.IGNORECASE)
 _CHAIN = re.compile(
     r"\s*(?:(?<![<>!=≤≥])=(?!=)|≈|≃|≅|\\approx|\\simeq|,? \bor (?:about|approximately|roughly|equivalently)\b|, i\.e\.,?)\s*"
+)
+_REASONED = re.compile(
+    r"[,;]\s+(?:and\s+)?(?:so|therefore|thus|hence|consequently)\b,?\s+(?!that\b)(?=.*(?:\b(?:is|are|equals)\b|=))"
+)
+_YES_NO = re.compile(r"(yes|no)\b(?=\W*$|,?\s+(?:it|this|that|they|there|he|she|because|since|as)\b|\.\s)", re.IGNORECASE)
+_ACTING = re.compile(
+    r"^(?:it|this|that|they|he|she|the [\w-]+(?: [\w-]+)?)\s+"
+    + one_of(
+        """rotates? moves? turns? spins? flows? travels? points? costs? weighs? measures? reads? reaches totals? takes lasts?
+        (?:occurs?|happens?|starts?|begins?|ends?|leaves?|arrives?|stops?|peaks?|lies|lives?)_(?:at|in|on)
+        (?:took_place|happened|occurred|began|ended)_(?:at|in|on)
+        belongs_to lies_between goes"""
+    )
+    + r"\s+(.+)$",
+    re.IGNORECASE,
 )
 _SENTENCES = re.compile(SENTENCE_END + r"|\n+")
 _GIVEN = re.compile(
@@ -208,11 +224,15 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     last = lines[-1].strip(" •*")
     if len(lines) > 1 and _is_bare(last) and not last.endswith(":"):
         yield last, "last-line"
+    if answered := _YES_NO.match(lines[0]):
+        yield answered[1], "first-word"
     sentences = [part for part in _SENTENCES.split(shown) if part.strip(" .-*")]
     concluding = [part for part in sentences if _CONCLUDES.search(part)]
     for sentence in [*concluding[-1:], sentences[-1], sentences[0]]:
         if value := _said(sentence):
             yield value, "last-sentence"
+    if len(lines) == 1 and (acting := _ACTING.match(_value(shown)[0])):
+        yield acting[1], "last-sentence"
     if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and not _NEGATED.search(shown) and (value := _value(shown)[0]):
         yield value, "whole-reply"
 
@@ -221,11 +241,14 @@ def _is_bare(line: str) -> bool:
     """Whether a line is nothing but a value: a quantity, a chain of them, or a few words that say nothing of each other."""
     if all(parse_quantity(part) for part in _CHAIN.split(line)):
         return True
-    return len(line.split()) <= 4 and not (_LINK.search(line) or _NEGATED.search(line) or _BUT.match(line))
+    return len(line.split()) <= 4 and not any(
+        (_LINK.search(line), _NEGATED.search(line), _BUT.match(line), _ACTING.match(line))
+    )
 
 
 def _said(sentence: str) -> str | None:
     """What a sentence says that its subject is, or what it says is shown."""
+    sentence = _REASONED.split(sentence)[-1]
     if _ASSIGNMENTS.search(sentence):
         given = _GIVEN.match(sentence)
         sentence = sentence[given.end() :] if given else sentence

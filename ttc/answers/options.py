@@ -10,6 +10,7 @@ from typing import Any
 from ttc.answers.markup import plain
 from ttc.answers.number import number_key, parse_quantity
 from ttc.answers.phrases import words
+from ttc.answers.text import text_forms, text_key
 from ttc.records import LETTERS
 
 AMBIGUOUS = "?"
@@ -42,6 +43,12 @@ _SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREE
 _COMMAND = re.compile(r"\\(" + "|".join(sorted(_SYMBOLS, key=len, reverse=True)) + r")(?![a-zA-Z])\s?")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[ ]?[-–—‐][ ]?(?=[^\W\d_])")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
+_LOWERED = re.compile("[₀-₉]|(?<=[A-Za-z)])_(?=[A-Za-z0-9{])")
+_SMALL_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789", "_")
+_LEFT_SIDE = re.compile(r"[A-Za-zα-ωΑ-Ω][\w'(), ]{0,12}=\s*(?=[^\s=])")
+_SINGLE = re.compile(r"\W*[^\W\d_]\W")
+"""Opens with one letter, which may be a label: `(A) symmetrical` is not `asymmetrical`."""
 _ROOT = re.compile(r"(?:\bsqrt|√)\s*(?:\(\s*(\w+)\s*\)|\{\s*(\w+)\s*\})?")
 _WORDED = re.compile(r"[^\W\d]+(?:[\s,;:.'’\"“”()!?-]+[^\W\d]+){2,}[\s.,;:!?\"”)]*")
 """Three words or more, without numbers and signs: their commas are a matter of taste."""
@@ -61,6 +68,8 @@ def fold(text: str) -> str:
     """A text's form for comparison: no markup, blanks, quotes, hyphens between letters, thousands commas or closing marks."""
     text = _FRACTION.sub(r"\1/\2", plain(text))
     text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-").replace("≈", "").replace("µ", "μ")
+    text = _RAISED.sub(lambda found: "^" + found[0].translate(_SMALL_DIGITS), text) if not text.isascii() else text
+    text = _LOWERED.sub(lambda found: found[0].translate(_SMALL_DIGITS), text)
     text = _ROOT.sub(lambda found: f"√{found[1] or found[2] or ''}", text) if "√" in text or "sqrt" in text else text
     text = unicodedata.normalize("NFC", text) if not text.isascii() else text
     return _DROPPED.sub("", _HYPHEN.sub("", _THOUSANDS.sub("", text)).strip(_ENDS)).strip(_ENDS)
@@ -114,6 +123,15 @@ class Options:
     def worded(self) -> dict[str, str]:
         """Words alone to letter, for texts that are nothing but words."""
         return _unique((_worded(text), letter) for letter, text in self._pairs)
+
+    @cached_property
+    def forms(self) -> dict[str, str]:
+        """Each option's text and declared synonyms by `text_key`, and its words before the last one that all options share."""
+        pairs = [(form, letter) for letter, text in self._pairs for form in text_forms(text) if len(form) > 1]
+        heads = [text.rpartition(" ") for text in self.texts]
+        if len(heads) > 1 and len({tail.casefold().strip(_ENDS) for _, _, tail in heads}) == 1:
+            pairs += [(text_key(head), letter) for letter, (head, _, _) in zip(self.letters, heads, strict=True)]
+        return _unique(pairs)
 
     @cached_property
     def numbers(self) -> dict[Fraction | tuple[object, ...], str]:
@@ -174,8 +192,19 @@ class Options:
         number = number_key(text)
         if number is None:
             words = _worded(text)
-            return self.worded.get(words) if words else None
+            return (self.worded.get(words) if words else None) or self._similar(text)
         return self.numbers.get(number) or (None if number[1] else self.numbers.get(number[0]))
+
+    def _similar(self, text: str) -> str | None:
+        """The option that a short text is but for a plural, a spelling, a synonym in parentheses or a left side `f(x) =`."""
+        if len(text) > 80 or text.rstrip(_ENDS)[-1:] in "+-−" or _SINGLE.match(text):
+            return None
+        if letter := self.forms.get(text_key(text)):
+            return letter
+        side = _LEFT_SIDE.match(plain(text).strip())
+        if not side or any("=" in own for own in self.texts):
+            return None
+        return self.letter_of(plain(text).strip()[side.end() :])
 
     def starts(self, text: str) -> str | None:
         """The option whose text opens this one, the longest if several do, and ends there as a word."""

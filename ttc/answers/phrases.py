@@ -36,8 +36,9 @@ _LONE_LETTER = rf"(?<![A-Za-z0-9'’.\-]){_OPEN}(?P<letter>[A-Za-z]){_CLOSE}(?![
 _INTRO = r"(?P<intro>(?<![A-Za-z])(?i:(?:only\s+)?(?:options?|choices?|answers?|letter|alternative)|only)\s+)?"
 
 _BEING = one_of(
-    r"""is are (?:would|will|should|must|has_to|have_to|can_only|could_only)(?:_(?:\w+ly|then|thus|therefore))?_be remains
-    becomes seems(?:_to_be)? appears(?:_to_be)? has_been_determined_to_be turns_out_to_be comes_out_(?:as|to_be) comes_to"""
+    r"""is are remains becomes
+    (?:would|will|should|must|(?:(?:would|will)_)?ha(?:s|ve)_to|can_only|could_only)(?:_(?:\w+ly|then|thus|therefore))?_be
+    seems(?:_to_be)? appears(?:_to_be)? has_been_determined_to_be turns_out_to_be comes_out_(?:as|to_be) comes_to"""
 )
 _COPULA = (
     rf"(?:\s*,?\s*{one_of('then therefore thus so hence here again clearly')}\s*,?)?\s*"
@@ -80,7 +81,8 @@ CHOOSE_LOW = re.compile(
 _INFERRING = one_of(
     """so thus therefore hence consequently accordingly ergo actually instead rather no wait correction finally overall
     in_conclusion in_summary to_conclude in_short leaving(?:_us_with)? (?:which_)?leaves(?:_us_with)? make_that i_mean i_meant
-    should_be must_be has_to_be namely i\\.e\\. scratch_that make_it change_(?:it|that)_to second_thought
+    should_be must_be has_to_be namely i\\.e\\. scratch_that make_it second_thought
+    change_(?:it|that|my_(?:final_)?(?:answer|choice|selection))_to
     maybe perhaps probably possibly (?:by_)?(?:the_)?(?:process_of_)?elimination by_exclusion
     (?:if_i_(?:had_to|have_to|must)|if_forced_to|if_pressed_to)_(?:guess|choose|pick|answer|decide)
     as_i_see_it in_my_(?:opinion|view|judge?ment) to_my_mind"""
@@ -106,7 +108,7 @@ _CHINESE = one_of(
 )
 _EUROPEAN = one_of(
     """respuesta opci[oó]n alternativa r[ée]ponse antwort l[öo]sung resposta risposta opzione antwoord svar(?:et)? odpowied[źz]
-    cevap jawaban ответ вариант đáp_án الإجابة الجواب उत्तर"""
+    cevap jawaban ответ вариант richtig korrekt correcta đáp_án الإجابة الجواب उत्तर"""
 )
 _EUROPEAN_CORRECT = one_of("correcta correcte finale? correta corretta richtige juste final benar đúng ответа الصحيحة है")
 _EUROPEAN_IS = one_of("es est ist é è er är is adalah là هي हो to lautet sería serait wäre seria sarebbe")
@@ -140,7 +142,7 @@ _SEEMING = one_of("is must_be would_be should_be has_to_be seems(?:_to_be)? appe
 _BEFORE_PRAISE = repeated(r"\w+ly also still thus the our my indeed most only best single one that_is which_is in_fact")
 _CONDITION = one_of("if only_if when unless in_that about to_say")
 VERDICT = re.compile(
-    rf"{_INTRO}{_LONE_LETTER}(?:[.:)]?\s*(?:[(\"“,–—-][^\n()\"”]{{0,80}}[)\"”,–—-])?)\s*"
+    rf"{_INTRO}{_LONE_LETTER}(?:[.:)]?\s*(?:[(\"“,–—-][^\n()\"”]{{0,80}}[)\"”,–—-])?),?\s*"
     rf"(?:{_SEEMING}|[:–—-])\s+{_BEFORE_PRAISE}{_PRAISE}\b(?!\s+{_CONDITION})"
 )
 """`Option B is the correct answer`, `(C), the second, is right`."""
@@ -154,7 +156,9 @@ FITS = re.compile(rf"{_INTRO}{_LONE_LETTER}\s*(?:\([^()\n]{{0,80}}\)\s*)?{_BEFOR
 OPTION_MENTION = re.compile(rf"{_START}(?i:options?|choices?|answer)\s+{_OPEN}([A-Z])(?![A-Za-z0-9'’])")
 
 # for one of these patterns to match, one of these must occur: looking for words is far cheaper than trying patterns
-FOREIGN_STEMS = words("respuesta opci alternativa reponse antwo respost rispost opzione svar odpowied cevap jawaban")
+FOREIGN_STEMS = words(
+    "richtig korrekt correcta respuesta opci alternativa reponse antwo respost rispost opzione svar odpowied cevap jawaban"
+)
 CHOOSE_STEMS = words(
     "choos chose select pick go opt settl vot stick lean mark guess conclude say bet believe think argue deduce infer"
 )

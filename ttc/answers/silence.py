@@ -37,12 +37,14 @@ _ABSTAINED_LOW = re.compile(
     r"|\bnone of (?:the )?(?:above|these|those|options|given|listed|provided|choices|answers|them)\b"
     r"|\b(?:no|none)(?: of)?(?: the)? (?:correct |valid |suitable |matching |listed |given )?(?:options?|choices?|answers?)\b"
     r"|\bnot (?:listed|among|provided|in the (?:options|list)|available|present)\b"
-    r"|\b(?:un|in)determin|\bunknown\b|\bunanswerable\b|不知道|不确定|无法确定|以上都不|都不正确|没有正确"
+    r"|\b(?:un|in)determin|\bunknown\b|\bunanswerable\b"
+    r"|\b(?:is|was|remains|seems|it's) (?:unclear|uncertain|ambiguous|not clear|hard to (?:tell|say))\b"
+    r"|不知道|不确定|无法确定|以上都不|都不正确|没有正确"
 )
 _SPAN = 300
 """Characters at both ends of a long reply in which a refusal is looked for."""
 _BLANK = re.compile(
-    r"(?:n/?a|none|null|nil|nothing|unknown|unsure|undefined|no answer|not applicable|pass"
+    r"(?:n/?a|none|null|nil|nothing|unknown|unclear|unsure|undefined|no answer|not applicable|pass"
     "|(?:[\U0001f000-\U0001faff\u2639-\u263b][\u200d\ufe0f♀♂]*\\s*)+"
     r"|\?+|-+|_+|\.+)",
     re.IGNORECASE,

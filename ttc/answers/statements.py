@@ -18,6 +18,7 @@ _DENIAL = re.compile(
     r"(?<![A-Za-z0-9'])([A-Z])\)?\s+(?:is|was)"
     r"(?:(?:n't| not)\s+(?:actually\s+)?(?:correct|right)|\s+(?:actually\s+)?(?:wrong|incorrect))\b"
 )
+_TICK = re.compile(r"(\[[ xX✓✔]\]|[☐☑☒])\s*\(?([A-Z])\b|(?<![A-Za-z])([A-Z])\)?\s*([☐☑☒])")
 _BRACKETS = ("(", "[", "⟦")
 
 
@@ -108,6 +109,8 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
                 yield Statement(found.start(), reading, "chosen")
     if any(stem in lowered for stem in phrases.VERDICT_STEMS):
         yield from _verdicts(options, shown, phrases.VERDICT, firm=True)
+    if "[" in shown or "☑" in shown or "☒" in shown:
+        yield from _ticks(options, shown)
     if any(stem in lowered for stem in phrases.FITS_STEMS):
         yield from _verdicts(options, shown, phrases.FITS, firm=False)
     yield from _remarks(options, shown, lowered)
@@ -158,6 +161,19 @@ def _boxes(options: Options, shown: str) -> Iterator[Statement]:
         reading = read_value(options, found[1])
         if reading and not _discounted(shown, found.start()):
             yield Statement(found.start(), Reading(reading.letter, reading.rule, found.end()), "box")
+
+
+def _ticks(options: Options, shown: str) -> Iterator[Statement]:
+    """The options that are ticked in a list of boxes."""
+    ticked = {}
+    for found in _TICK.finditer(shown):
+        letter, box = found[2] or found[3], found[1] or found[4]
+        if letter in options.letters and box.strip("[] ☐"):
+            ticked[letter] = found
+    if ticked:
+        letter = next(iter(ticked)) if len(ticked) == 1 else AMBIGUOUS
+        last = list(ticked.values())[-1]
+        yield Statement(last.start(), Reading(letter, "letter" if len(ticked) == 1 else "several", last.end()), "ticked")
 
 
 def _verdicts(options: Options, shown: str, pattern: re.Pattern[str], firm: bool) -> Iterator[Statement]:

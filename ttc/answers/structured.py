@@ -10,7 +10,7 @@ from ttc.answers.phrases import one_of
 _QUALIFIER = one_of("the final correct predicted selected chosen best your model extracted")
 _KEY = (
     rf"(?:{_QUALIFIER}[ _-]?)*(?:answer|ans|choice|option|prediction|selection|label|letter|result|response|conclusion|solution"
-    r"|output|value)(?:[ _-]?(?:letter|choice|option|key|label|id|text|value))?"
+    r"|output|value|final)(?:[ _-]?(?:letter|choice|option|key|label|id|text|value))?"
 )
 _IS_KEY = re.compile(_KEY, re.IGNORECASE)
 _STRONG_KEY = re.compile(r"answer|final", re.IGNORECASE)
@@ -24,6 +24,7 @@ _TAG = re.compile(
     r"(.*?)(?:<\s*/\s*\1\s*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_ANY_TAG = re.compile(r"</?[A-Za-z][\w-]*>")
 _TABLE = re.compile(r"^\|(?P<heads>[^\n]*)\|[ \t]*\n\|[\s:|-]+\|[ \t]*\n\|(?P<cells>[^\n]*)\|\s*(?!\|)(?=\S|\Z)", re.MULTILINE)
 """A Markdown table with one row below its heads."""
 _HINT = re.compile(
@@ -49,7 +50,7 @@ def answer_field(text: str) -> Field | None:
         return None
     tags = list(_TAG.finditer(text))
     if tags:
-        return Field(tags[-1][2].strip(), "tag")
+        return Field(_innermost(tags[-1][2]), "tag")
     parsed = _parsed(text)
     if parsed is not None:
         return _from_object(parsed)
@@ -59,6 +60,13 @@ def answer_field(text: str) -> Field | None:
     strong = [found for found in pairs if _STRONG_KEY.search(found[1])] or pairs
     value = next((group for group in strong[-1].groups()[1:] if group is not None), "")
     return Field(value.replace('\\"', '"').replace("\\n", "\n"), "json")
+
+
+def _innermost(held: str) -> str:
+    """What a tag holds, read from the answer's tag where it holds several."""
+    while inner := list(_TAG.finditer(held)):
+        held = inner[-1][2]
+    return _ANY_TAG.sub(" ", held).strip()
 
 
 def _from_table(text: str) -> Field | None:

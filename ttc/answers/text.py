@@ -13,7 +13,7 @@ _GREEK_NAMES = words(
 )
 _GREEK = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK_NAMES, strict=True))
 _COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
-_SIGN = re.compile(r"(?<![\w)])-(?=\s?[\d.])|(?<=[\w)])\s+-\s+(?=[\w(])")
+_SIGN = re.compile(r"(?<![\w)])-(?=\s?[\d.])|(?<=[A-Za-z\d])-(?=$|[\s,;)])|(?<=[\w)])\s+-\s+(?=[\w(])")
 _KEPT = re.compile(r"[^\w+/*=<>%&#°!~|∞√π]|_")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:\s*[-:.,;]\s*|\s+to\s+|\s+)(?=\d)")
 _ARTICLE = re.compile(r"(?:(?:an?|the)\s+)+(?=\S)", re.IGNORECASE)
@@ -58,7 +58,7 @@ def text_key(text: str) -> str:
     Case, accents, leading articles, blanks, quotes, hyphens, closing marks, a plural or possessive s, and British spelling are
     dropped; signs, digits, operators and what parts two numbers are kept: `-2` is not `2`, `n + k` not `n - k`, `2:1` not `21`.
     """
-    text = unicodedata.normalize("NFKC", plain(text).replace("^", "")).casefold().strip(" .,;:!?\"'")
+    text = unicodedata.normalize("NFKC", plain(text).replace("^", "")).replace("−", "-").casefold().strip(" .,;:!?\"'")
     text = _COMMAND.sub(lambda found: f" {found[1]} ", text).replace("{", "").replace("}", "")
     text = "".join(_GREEK.get(char, char) for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text

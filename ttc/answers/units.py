@@ -133,6 +133,20 @@ _NAMES = {
     "euro": "€",
     "degree": "°",
 }
+_PHRASES = tuple(
+    (re.compile(pattern, re.IGNORECASE), unit)
+    for pattern, unit in (
+        (r"\bbeats?\s*(?:/|per)\s*min(?:ute)?\b", "bpm"),
+        (r"\brev(?:olution)?s?\s*(?:/|per)\s*min(?:ute)?\b", "rpm"),
+        (r"\bmi(?:les?)?\s*(?:/|per)\s*h(?:r|our)?\b", "mph"),
+        (r"\bk(?:ph|mh)\b", "km/h"),
+        (r"\bparts\s+per\s+million\b", "ppm"),
+        (r"\b(?:sq\.?|square)\s+([A-Za-z]+)", r"\1^2"),
+        (r"\b(?:cu\.?|cubic)\s+([A-Za-z]+)", r"\1^3"),
+        (r"\b([A-Za-z]+)\s+squared\b", r"\1^2"),
+        (r"\b([A-Za-z]+)\s+cubed\b", r"\1^3"),
+    )
+)
 _NOT_UNITS = frozenset(
     words(
         """of or and to in is are the a an by with from for than as at on times plus minus over out but not because so if when
@@ -160,6 +174,8 @@ NO_UNIT = Unit(Fraction(1), ())
 def parse_unit(text: str) -> Unit | None:
     """The unit that this text is, or None. Two letters or fewer must be a known symbol, so that `2x` has no unit."""
     text = text.strip().replace("μ", "µ").replace("℃", "°C").replace("Ω", "Ω").replace("^\\circ", "°").replace("^°", "°")
+    for pattern, unit in _PHRASES:
+        text = pattern.sub(unit, text)
     text = re.sub(r"\bdegrees?\s+(?:celsius|centigrade|C)\b", "°C", text, flags=re.IGNORECASE)
     text = re.sub(r"\bdegrees?\s+(?:fahrenheit|F)\b", "°F", text, flags=re.IGNORECASE).rstrip(" .")
     if not text:
