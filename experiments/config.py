@@ -5,7 +5,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -17,6 +17,7 @@ from ttc.errors import UserError
 from ttc.judges import AnyJudge
 from ttc.judges.rules import Rules
 from ttc.prompts import PromptConfig
+from ttc.protocols import ParallelStrategy
 from ttc.records import Sampling
 from ttc.strategies import AnyStrategy
 from verifiers import AnyVerifier
@@ -52,13 +53,18 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _checked(self) -> "RunConfig":
         names = [strategy_name(strategy) for strategy in self.strategies]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"strategy {name} is listed {names.count(name)} times; keep one")
+        # One that is run live has a point for each n it is listed with; others have all points from their largest.
+        points = [
+            (name, None if hasattr(s, "draw") else getattr(s, "n", None))
+            for name, s in zip(names, self.strategies, strict=True)
+        ]
+        for name, n in points:
+            if points.count((name, n)) > 1:
+                raise ValueError(f"strategy {name} is listed {points.count((name, n))} times; keep one")
         if self.benchmark.split == "test" and self.benchmark.kind != "jsonl" and not self.prompt_chosen_by:
             raise ValueError("a run on a test split says which validation run chose its prompt; set prompt_chosen_by, or none")
         if self.ks is not None:
-            largest = max((s.draw.n for s in self.strategies if hasattr(s, "draw")), default=0)
+            largest = max((strategy.draw.n for strategy in self.parallel), default=0)
             wrong = [k for k in self.ks if not 1 <= k <= largest]
             if wrong:
                 raise ValueError(f"k={wrong[0]} is outside 1..{largest}, the largest n drawn; lower k or raise n")
@@ -83,17 +89,22 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         if self.verifiers[verifier].kind == "confidence" and not self.sampling.logprobs:
             raise ValueError(f"verifier {verifier} reads log-probabilities; set sampling.logprobs: true")
 
+    @property
+    def parallel(self) -> list[ParallelStrategy]:
+        """The strategies whose curves are computed from samples; the others are run live."""
+        return [cast(ParallelStrategy, strategy) for strategy in self.strategies if hasattr(strategy, "draw")]
+
     def uses_gold(self, strategy: Any) -> bool:
         """Whether a strategy knows the truth, by itself or through its verifier: it is then no method."""
         verifier = getattr(strategy, "verifier", None)
         return strategy.uses_gold or (verifier is not None and self.verifiers[verifier].uses_gold)
 
 
-def strategy_name(strategy: BaseModel) -> str:
+def strategy_name(strategy: Any) -> str:
     """Short unique name of a configured strategy: its kind, and every setting that is not the default, but for n."""
     settings = strategy.model_dump(exclude_defaults=True, exclude={"kind", "n"})
     inside = ",".join(f"{key}={value}" for key, value in settings.items())
-    return f"{strategy.kind}({inside})" if inside else strategy.kind  # type: ignore[attr-defined]
+    return f"{strategy.kind}({inside})" if inside else strategy.kind
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):

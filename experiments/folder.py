@@ -108,8 +108,8 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
 
 def _strategy_facts(strategy: Any, config: RunConfig) -> dict[str, Any]:
     """Settings, and the oracle over the same samples: an oracle over others is no ceiling of this strategy."""
-    pool = getattr(strategy, "draw", None) and strategy.draw.pool
-    oracles = [other for other in config.strategies if other.uses_gold and pool and other.draw.pool == pool]
+    read = strategy in config.parallel
+    oracles = [other for other in config.parallel if other.uses_gold and read and other.draw.pool == strategy.draw.pool]
     oracle = strategy_name(oracles[0]) if oracles else ""
     return {"uses_gold": config.uses_gold(strategy), "oracle": oracle, **strategy.model_dump(mode="json")}
 

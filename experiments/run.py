@@ -55,12 +55,10 @@ class Plan:
     def scored(self) -> dict[tuple[str, str], int]:
         """Draw label and verifier -> of how many samples of each question parallel strategies read the scores."""
         read: dict[tuple[str, str], int] = {}
-        for strategy in self.config.strategies:
-            draw: Draw | None = getattr(strategy, "draw", None)
-            verifier: str | None = getattr(strategy, "verifier", None)
-            if draw is not None and verifier is not None:
-                place = draw_label(draw), verifier
-                read[place] = max(read.get(place, 0), draw.n)
+        for strategy in self.config.parallel:
+            if verifier := getattr(strategy, "verifier", None):
+                place = draw_label(strategy.draw), verifier
+                read[place] = max(read.get(place, 0), strategy.draw.n)
         return read
 
     def wanted(self, identity: Mapping[str, object]) -> dict[str, int]:
@@ -79,8 +77,8 @@ class Results:
     plan: Plan
     graded: dict[str, dict[str, Graded]] = field(default_factory=dict)
     """Draw label -> question id -> graded samples."""
-    live: dict[str, dict[str, tuple[Selection, Usage]]] = field(default_factory=dict)
-    """Strategy name -> question id -> what it stands by and what it cost, for strategies that were run live."""
+    live: dict[tuple[str, int | None], dict[str, tuple[Selection, Usage]]] = field(default_factory=dict)
+    """Strategy name and n, where it has one -> question id -> what it stands by and what it cost, if it was run live."""
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
     pools: dict[str, dict[str, Pool]] = field(default_factory=dict)
     """Strategy name -> question id -> the samples as it sees them, for parallel strategies."""
@@ -96,8 +94,8 @@ class Results:
 def plan(config: RunConfig) -> Plan:
     """Load the questions and find out which samples the strategies share."""
     draws: dict[str, Draw] = {}
-    for strategy in config.strategies:
-        for draw in filter(None, (getattr(strategy, "draw", None), getattr(strategy, "fallback_draw", None))):
+    for strategy in config.parallel:
+        for draw in filter(None, (strategy.draw, getattr(strategy, "fallback_draw", None))):
             label, whole = draw_label(draw), draw.model_copy(update={"cap_tokens": None})
             draws[label] = max(draws.get(label, whole), whole, key=lambda d: d.n)
     exam = limited(config.benchmark.load(), config.limit)
@@ -190,7 +188,8 @@ async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
         selection = await strategy.solve(session)
     except BudgetSpent as spent:
         selection = Selection(None, reason=str(spent))
-    results.live.setdefault(strategy_name(strategy), {})[session.question.id] = (selection, session.usage)
+    place = strategy_name(strategy), getattr(strategy, "n", None)
+    results.live.setdefault(place, {})[session.question.id] = (selection, session.usage)
 
 
 def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
@@ -230,32 +229,30 @@ def _evaluate(results: Results, backend: Backend) -> None:
         verifiers = {verifier: config.verifiers[verifier]} if verifier else {}
         return {i: graded.seen(draw, n).pool(shape, verifiers) for i, graded in results.graded[label].items()}
 
-    for strategy in config.strategies:
-        draw: Draw | None = getattr(strategy, "draw", None)
-        if draw is not None:
-            found = pools(draw, getattr(strategy, "verifier", None))
-            if last := getattr(strategy, "fallback_draw", None):
-                found = {i: replace(pool, greedy=pools(last, None)[i]) for i, pool in found.items()}
-            budgets = [k for k in config.ks or powers_of_two(draw.n) if k <= draw.n]
-            results.outcomes[strategy_name(strategy)] = {
-                question_id: [(k, strategy.expected(pool, k)) for k in budgets] for question_id, pool in found.items()
-            }
-            results.pools[strategy_name(strategy)] = found
+    for strategy in config.parallel:
+        found = pools(strategy.draw, getattr(strategy, "verifier", None))
+        if last := getattr(strategy, "fallback_draw", None):
+            found = {i: replace(pool, greedy=pools(last, None)[i]) for i, pool in found.items()}
+        budgets = [k for k in config.ks or powers_of_two(strategy.draw.n) if k <= strategy.draw.n]
+        results.pools[strategy_name(strategy)] = found
+        results.outcomes[strategy_name(strategy)] = {
+            question_id: [(k, strategy.expected(pool, k)) for k in budgets] for question_id, pool in found.items()
+        }
 
 
 def _evaluate_live(results: Results, bank: Bank) -> None:
-    """The one outcome of every strategy that was run live; its budget is the most samples it took on any question."""
+    """A point for each n of every strategy that was run live; without an n, the most samples it took on any question."""
     plan = results.plan
     by_id = {question.id: question for question in plan.exam.questions}
-    for name, found in results.live.items():
+    for (name, n), found in sorted(results.live.items(), key=lambda item: item[0][1] or 0):
         answered = {i: selection.answer for i, (selection, _) in found.items() if selection.answer is not None}
         items = [Item(by_id[i], plan.exam.golds[i], answer, answer.value or "") for i, answer in answered.items()]
         judged = dict(zip(answered, verdicts(items, plan.config.judge, bank), strict=True))
-        most = max(usage.samples for _, usage in found.values())
-        results.outcomes[name] = {
-            i: [(most, _live_outcome(usage, judged[i].credit if i in judged else 0.0, i in judged))]
-            for i, (_, usage) in found.items()
-        }
+        k = n or max(usage.samples for _, usage in found.values())
+        points = results.outcomes.setdefault(name, {})
+        for i, (_, usage) in found.items():
+            outcome = _live_outcome(usage, judged[i].credit if i in judged else 0.0, i in judged)
+            points.setdefault(i, []).append((k, outcome))
 
 
 def _live_outcome(usage: Usage, credit: float, answered: bool) -> Outcome:

@@ -151,6 +151,16 @@ def test_a_config_that_cannot_be_scored_is_refused_with_the_way_out(tmp_path, ch
         config(tmp_path, BEST, **changes)
 
 
+def test_a_live_strategy_listed_with_several_n_has_a_point_for_each_and_draws_once(tmp_path):
+    many = {"kind": "shuffled_vote", "n": 8}
+    found = run(config(tmp_path, many, {"kind": "shuffled_vote", "n": 2}))
+    assert found.executed.samples == 12 * 8
+    for points in found.outcomes["shuffled_vote"].values():
+        assert [(k, one.samples) for k, one in points] == [(2, 2), (8, 8)]
+    with pytest.raises(UserError, match="listed 2 times"):
+        config(tmp_path, many, many)
+
+
 def test_a_capped_reply_has_no_answer_at_all_beside_an_uncapped_one(tmp_path):
     found = run(config(tmp_path, {"kind": "vote", "n": 8}))
     one = next(iter(found.graded["cot"].values()))

@@ -22,7 +22,7 @@ class ShuffledVote(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["shuffled_vote"] = "shuffled_vote"
     n: int = Field(gt=0)
-    """Samples drawn. Run live: list several n for several points."""
+    """Samples drawn. It is run live: list it with several n for several points of its curve."""
     seed: int = 0
     """Of the orders; sample i has the same one whatever n is."""
     uses_gold: ClassVar[bool] = False
