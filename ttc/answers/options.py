@@ -1,97 +1,29 @@
 """The options of one question, as texts that a reply may repeat: equal after folding, never by substring."""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
+from ttc.answers.folding import ENDS, fold, spoken, worded
 from ttc.answers.markup import plain
 from ttc.answers.number import number_key, parse_quantity
-from ttc.answers.phrases import words
 from ttc.answers.text import text_forms, text_key
 from ttc.records import LETTERS
 
 AMBIGUOUS = "?"
 """Stands for a letter where a reply names several options, or a text that two options share."""
 
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_SYMBOLS = {
-    "times": "×",
-    "cdot": "·",
-    "degree": "°",
-    "circ": "°",
-    "%": "%",
-    "pm": "±",
-    "leq": "≤",
-    "le": "≤",
-    "geq": "≥",
-    "ge": "≥",
-    "neq": "≠",
-    "infty": "∞",
-    "rightarrow": "→",
-    "to": "→",
-    "sqrt": "√",
-}
-_GREEK = words(
-    """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi
-    psi omega"""
-)
-_SYMBOLS |= {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK)}
-_SYMBOLS |= {name.title(): chr(0x391 + place) for place, name in enumerate(_GREEK) if name != "sigmaf"}
-_COMMAND = re.compile(r"\\(" + "|".join(sorted(_SYMBOLS, key=len, reverse=True)) + r")(?![a-zA-Z])\s?")
-_THOUSANDS = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])[ ]?[-–—‐][ ]?(?=[^\W\d_])")
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
-_LOWERED = re.compile("[₀-₉]|(?<=[A-Za-z)])_(?=[A-Za-z0-9{])")
-_SMALL_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789", "_")
-_LEFT_SIDE = re.compile(r"[A-Za-zα-ωΑ-Ω][\w'(), ]{0,12}=\s*(?=[^\s=])")
-_SINGLE = re.compile(r"\W*[^\W\d_]\W")
-"""Opens with one letter, which may be a label: `(A) symmetrical` is not `asymmetrical`."""
-_ROOT = re.compile(r"(?:\bsqrt|√)\s*(?:\(\s*(\w+)\s*\)|\{\s*(\w+)\s*\})?")
-_WORDED = re.compile(r"[^\W\d]+(?:[\s,;:.'’\"“”()!?-]+[^\W\d]+){2,}[\s.,;:!?\"”)]*")
-"""Three words or more, without numbers and signs: their commas are a matter of taste."""
-_CONTRACTED = re.compile(r"\bcan(?:not|['’]t)|\bwon['’]t|n['’]t\b")
-_DROPPED = re.compile(r"""[\s"'`{}\\]+""")
-_ENDS = " \t\n.,;:!?"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _LABEL = re.compile(r"\(?[A-Za-z][.):]\s+(?=\S)")
 _IMAGE = re.compile(r"<\s*image\s*\d+\s*>", re.IGNORECASE)
 _NUMBER_BLANK = re.compile(r"(?<=\d)\s+(?=[^\W\d_]|%|°)")
 _NUMBER_UNIT = re.compile(r"(?<=\d)(?=[^\W\d_]|%|°)")
 _NUMBER_GOES_ON = re.compile(r"%|[.,/^]\d|\s*[-+*/×=^]\s*[\d(]")
-_SPACES = re.compile(r"\s+")
-
-
-def fold(text: str) -> str:
-    """A text's form for comparison: no markup, blanks, quotes, hyphens between letters, thousands commas or closing marks."""
-    text = _FRACTION.sub(r"\1/\2", plain(text))
-    text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-").replace("≈", "").replace("µ", "μ")
-    text = _RAISED.sub(lambda found: "^" + found[0].translate(_SMALL_DIGITS), text) if not text.isascii() else text
-    text = _LOWERED.sub(lambda found: found[0].translate(_SMALL_DIGITS), text)
-    text = _ROOT.sub(lambda found: f"√{found[1] or found[2] or ''}", text) if "√" in text or "sqrt" in text else text
-    text = unicodedata.normalize("NFC", text) if not text.isascii() else text
-    return _DROPPED.sub("", _HYPHEN.sub("", _THOUSANDS.sub("", text)).strip(_ENDS)).strip(_ENDS)
-
-
-def _worded(text: str) -> str:
-    """The words of a text that is nothing but words, contractions written out; empty for other texts."""
-    text = plain(text).strip()
-    if not _WORDED.fullmatch(text):
-        return ""
-    full = _CONTRACTED.sub(
-        lambda found: " will not" if found[0][0] == "w" else " can not" if found[0][0] == "c" else " not", text.lower()
-    )
-    return " ".join(re.findall(r"\w+", full))
-
-
-def spoken(text: str, cased: bool = False) -> str:
-    """A text with its words apart but otherwise folded for search: lower case, one blank between words, no markup."""
-    text = _FRACTION.sub(r"\1/\2", plain(text))
-    text = _COMMAND.sub(lambda found: _SYMBOLS[found[1]], text).replace("–", "-")
-    text = _SPACES.sub(" ", _THOUSANDS.sub("", text)).strip()
-    return text if cased else text.casefold()
+_LEFT_SIDE = re.compile(r"[A-Za-zα-ωΑ-Ω][\w'(), ]{0,12}=\s*(?=[^\s=])")
+_SINGLE = re.compile(r"\W*[^\W\d_]\W")
+"""Opens with one letter, which may be a label: `(A) symmetrical` is not `asymmetrical`."""
 
 
 class Options:
@@ -101,6 +33,8 @@ class Options:
         self.texts = texts
         self.letters = LETTERS[: len(texts)]
         self._pairs = tuple(zip(self.letters, texts, strict=True))
+        self._reach = 100 + 4 * max(map(len, texts), default=0)
+        """Characters; no longer text can be an option's."""
 
     @cached_property
     def exact(self) -> dict[str, str]:
@@ -122,14 +56,14 @@ class Options:
     @cached_property
     def worded(self) -> dict[str, str]:
         """Words alone to letter, for texts that are nothing but words."""
-        return _unique((_worded(text), letter) for letter, text in self._pairs)
+        return _unique((worded(text), letter) for letter, text in self._pairs)
 
     @cached_property
     def forms(self) -> dict[str, str]:
         """Each option's text and declared synonyms by `text_key`, and its words before the last one that all options share."""
         pairs = [(form, letter) for letter, text in self._pairs for form in text_forms(text) if len(form) > 1]
         heads = [text.rpartition(" ") for text in self.texts]
-        if len(heads) > 1 and len({tail.casefold().strip(_ENDS) for _, _, tail in heads}) == 1:
+        if len(heads) > 1 and len({tail.casefold().strip(ENDS) for _, _, tail in heads}) == 1:
             pairs += [(text_key(head), letter) for letter, (head, _, _) in zip(self.letters, heads, strict=True)]
         return _unique(pairs)
 
@@ -164,7 +98,7 @@ class Options:
         texts = _unique(
             (form, letter)
             for letter, text in self.spoken.items()
-            for form in _spacings(text.strip(_ENDS))
+            for form in _spacings(text.strip(ENDS))
             if not self._is_label(form)
         )
         return tuple((text, texts[text]) for text in sorted(texts, key=lambda text: (-len(text), text)))
@@ -178,26 +112,25 @@ class Options:
 
         One letter that labels an option is never taken for the text of another.
         """
-        key = fold(text)
-        if not key or self._is_label(key):
+        if len(text) > self._reach or not (key := fold(text)) or self._is_label(key):
             return None
         if key in self.exact:
             return self.exact[key]
         key = key.casefold()
         if key in self.caseless:
             return self.caseless[key]
-        key = fold(_without_article(text.strip())).casefold()
+        key = fold(_without_article(text.strip())).casefold() if key[:1] in "at" else key
         if key in self.bare:
             return self.bare[key]
         number = number_key(text)
         if number is None:
-            words = _worded(text)
+            words = worded(text)
             return (self.worded.get(words) if words else None) or self._similar(text)
         return self.numbers.get(number) or (None if number[1] else self.numbers.get(number[0]))
 
     def _similar(self, text: str) -> str | None:
         """The option that a short text is but for a plural, a spelling, a synonym in parentheses or a left side `f(x) =`."""
-        if len(text) > 80 or text.rstrip(_ENDS)[-1:] in "+-−" or _SINGLE.match(text):
+        if len(text) > 80 or text.rstrip(ENDS)[-1:] in "+-−" or _SINGLE.match(text):
             return None
         if letter := self.forms.get(text_key(text)):
             return letter

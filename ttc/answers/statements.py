@@ -98,7 +98,7 @@ def _all(options: Options, shown: str) -> Iterator[Statement]:
     lowered = _lowered(shown)
     yield from _labels(options, shown, lowered)
     yield from _headings(options, shown, lowered)
-    if not shown.isascii() or any(stem in lowered for stem in phrases.FOREIGN_STEMS):
+    if any(stem in lowered for stem in phrases.FOREIGN_STEMS):
         yield from _foreign(options, shown, lowered)
     if "⟦" in shown:
         yield from _boxes(options, shown)
