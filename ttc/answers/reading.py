@@ -75,6 +75,8 @@ def read_value(options: Options, text: str, start: int = 0) -> Reading | None:
     line = text[start : stop if stop >= 0 else len(text)]
     value = line.lstrip(_OPENERS)
     offset = start + len(line) - len(value)
+    if value[:1] in options.letters and not value[1:].strip(" .*)]⟧"):
+        return Reading(value[0], "letter", offset + 1) if value else None
     whole = line.lstrip(" \t:*\"'⟦")
     # a minus or bracket belongs to an option's text before it is a mark in front of one
     by_text = (whole[:1] in "-([{" and _by_text(options, whole)) or _by_text(options, value)

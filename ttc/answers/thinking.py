@@ -8,6 +8,7 @@ _OPENING = re.compile(rf"<\s*{_NAMES}\s*>|\[THINK\]|◁think▷|<\|(?:begin_of_t
 _CLOSING = re.compile(rf"<\s*/\s*{_NAMES}\s*>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|END_THINKING)\|>", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
 _CONTROL = re.compile(r"<\|(?:im_end|endoftext|eot_id|end|return|end_of_text|begin_of_solution|end_of_solution)\|>|</s>\s*$")
+_MAY = re.compile(rf"<(?:\||\s*/?\s*{_NAMES}|/s>)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,9 @@ class Reply:
 
 def may_think(text: str) -> bool:
     """Whether there may be thinking in a reply; False is certain."""
-    return "<" in text or "THINK]" in text or not (text.isascii() or "◁" not in text)
+    if "<" in text and _MAY.search(text):
+        return True
+    return "THINK]" in text or not (text.isascii() or "◁" not in text)
 
 
 def final_part(text: str) -> Reply:
