@@ -8,7 +8,6 @@ A killed run goes on from its last checkpoint under the same command. Batch `ste
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -35,7 +34,7 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     """What determines the trained weights."""
 
     seed: int = 7
-    steps: int = Field(default=2600, gt=0)
+    steps: int = Field(default=1400, gt=0)
     batch: int = Field(default=128, gt=0)
     micro_batch: int = Field(default=32, gt=0)
     """Sequences per forward pass; those of a batch are sorted by length first, so that little is padding."""
@@ -51,17 +50,6 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     """Share kept of the questions that use one of `SELDOM`: what the model hardly ever met, it does not know well."""
     read: float = Field(default=0.05, ge=0, le=1)
     """Share of images that are only read."""
-    answer_weight: float = Field(default=5.0, gt=0)
-    """Weight of the answer after a chain of steps: one token a reply, and the last thing learned once reading works."""
-    weighted_from: int = Field(default=1000, ge=0)
-    """Step from which that weight holds; all tokens weigh the same before."""
-    choose_from: int = Field(default=1400, ge=0)
-    choose_steps: int = Field(default=600, ge=0)
-    """From `choose_from` on, for so many steps, most sequences only ask which option has a value that is given."""
-    choose_most: float = Field(default=0.5, ge=0, le=1)
-    """Share of such sequences in those steps."""
-    choose: float = Field(default=0.2, ge=0, le=1)
-    """Their share afterwards."""
     muon_rate: float = 0.02
     """Learning rate of the matrices inside the layers (Muon)."""
     adam_rate: float = 0.003
@@ -84,14 +72,12 @@ LEAP = 6_000_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """B sequences of T tokens, padded on the right."""
+    """B sequences of T tokens, padded on the right. A loss is taken where `targets_BT` is not -100."""
 
     ids_BT: "torch.Tensor"
     targets_BT: "torch.Tensor"
-    weights_BT: "torch.Tensor"
-    """Share of each target in the loss; 0 for prompts and padding."""
-    pixels: "torch.Tensor | None"
-    """The images of the sequences that have one, in order, each as 1 x 3 x height x width."""
+    pixels: "torch.Tensor"
+    """B images as 1 x 3 x height x width."""
 
 
 class Trainer:
@@ -134,7 +120,7 @@ class Trainer:
         self.save()
 
     def advance(self) -> float:
-        """One step of both optimisers. Returns the weighted mean loss per reply token, in nats."""
+        """One step of both optimisers. Returns the mean loss per reply token, in nats."""
         import torch
         from torch.nn.functional import cross_entropy
 
@@ -142,13 +128,12 @@ class Trainer:
             for group in optimizer.param_groups:
                 group["lr"] = rate * _schedule(self.step, self.config)
         batches = list(micro_batches(self.config, self.step, self.processor))
-        weight = sum(batch.weights_BT.sum().item() for batch in batches)
+        tokens = sum(int((batch.targets_BT >= 0).sum()) for batch in batches)
         total = 0.0
         for batch in batches:
             states_BTH = self.model.model(input_ids=batch.ids_BT, pixel_values=batch.pixels, use_cache=False).last_hidden_state
-            taught = batch.weights_BT > 0
-            losses = cross_entropy(self.model.lm_head(states_BTH[taught]), batch.targets_BT[taught], reduction="none")
-            loss = (losses * batch.weights_BT[taught]).sum() / weight
+            taught = batch.targets_BT >= 0
+            loss = cross_entropy(self.model.lm_head(states_BTH[taught]), batch.targets_BT[taught], reduction="sum") / tokens
             loss.backward()
             total += loss.item()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -202,19 +187,9 @@ class Trainer:
         (folder / "model.safetensors").chmod(0o644)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One training sequence."""
-
-    ids: list[int]
-    weights: list[float]
-    """Share in the loss of each token; 0 for the prompt."""
-    image: np.ndarray | None
-
-
-def micro_batches(config: PocketTraining, step: int, processor: "Idefics3Processor") -> Iterator[Batch]:
+def micro_batches(config: PocketTraining, step: int, processor: "Idefics3Processor"):
     """The batches of one step, shortest sequences first."""
-    rows = sorted(_rows(config, step, processor), key=lambda row: len(row.ids))
+    rows = sorted(_rows(config, step, processor), key=lambda row: len(row[0]))
     for start in range(0, len(rows), config.micro_batch):
         yield _pad(rows[start : start + config.micro_batch], processor.tokenizer.pad_token_id)
 
@@ -228,27 +203,19 @@ def pixels(question: Question) -> np.ndarray:
     return (image / 255 - mean)[None] / deviation
 
 
-def _rows(config: PocketTraining, step: int, processor: "Idefics3Processor") -> list[Row]:
-    """The sequences of a step."""
+def _rows(config: PocketTraining, step: int, processor: "Idefics3Processor") -> list[tuple[list[int], int, np.ndarray]]:
+    """Token ids, where the reply starts in them, and the image, of each sequence of a step."""
     rng = Random(f"{config.seed}/{step}")
-    prompts, replies, images, styles = [], [], [], []
+    prompts, replies, images = [], [], []
     for number in range(step * config.batch, (step + 1) * config.batch):
         source, style = _lesson(config, step, number, rng)
         question = exam.question(source)
         prompts.append(_expanded(pocket_model.asked(question, style)))
         replies.append(pocket_model.reply(source, style, rng) + pocket_model.END)
-        images.append(None if style == "choose" else pixels(question))
-        styles.append(style)
+        images.append(pixels(question))
     asked = processor.tokenizer(prompts)["input_ids"]
     said = processor.tokenizer(replies)["input_ids"]
-    cue = processor.tokenizer.convert_tokens_to_ids(pocket_model.CUE)
-    heavy = config.answer_weight if step >= config.weighted_from else 1.0
-    rows = []
-    for prompt, reply, image, style in zip(asked, said, images, styles, strict=True):
-        rest = 0.0 if style == "choose" else 1.0
-        weights = [heavy if style in ("cot", "choose") and before == cue else rest for before in (0, *reply[:-1])]
-        rows.append(Row(prompt + reply, [0.0] * len(prompt) + weights, image))
-    return rows
+    return [(a + s, len(a), image) for a, s, image in zip(asked, said, images, strict=True)]
 
 
 def _lesson(config: PocketTraining, step: int, number: int, rng: Random) -> tuple[Problem, str]:
@@ -266,11 +233,6 @@ def _lesson(config: PocketTraining, step: int, number: int, rng: Random) -> tupl
         value = rng.randrange(1, 10)
         chain = replace(source.chain, quantities=dict.fromkeys(source.chain.quantities, value))
         source = replace(source, chain=chain, options=())
-    choose = config.choose if step >= config.choose_from + config.choose_steps else config.choose_most
-    if step >= config.choose_from and rng.random() < choose:
-        # question types turn with every round of the levels
-        chosen = source if source.options else exam.problem("train", subject, index + len(exam.STEPS))
-        return replace(chosen, options=chosen.options[: rng.randint(2, len(chosen.options))]), "choose"
     draw = rng.random()
     if step < reading or draw < config.read:
         return source, "read"
@@ -284,21 +246,16 @@ def _expanded(text: str) -> str:
     return text.replace(pocket_model.IMAGE, f"{around}{pocket_model.GLOBAL_IMAGE}{tokens}{around}")
 
 
-def _pad(rows: list[Row], pad: int) -> Batch:
+def _pad(rows: list[tuple[list[int], int, np.ndarray]], pad: int) -> Batch:
     import torch
 
-    longest = max(len(row.ids) for row in rows)
+    longest = max(len(ids) for ids, _, _ in rows)
     ids_BT = torch.full((len(rows), longest), pad)
-    targets_BT = torch.full((len(rows), longest), pad)
-    weights_BT = torch.zeros((len(rows), longest))
-    for n, row in enumerate(rows):
-        length = len(row.ids)
-        ids_BT[n, :length] = torch.tensor(row.ids)
-        # the state at a token predicts the next one
-        targets_BT[n, : length - 1] = ids_BT[n, 1:length]
-        weights_BT[n, : length - 1] = torch.tensor(row.weights[1:])
-    images = [row.image for row in rows if row.image is not None]
-    return Batch(ids_BT, targets_BT, weights_BT, torch.from_numpy(np.stack(images)) if images else None)
+    targets_BT = torch.full((len(rows), longest), -100)
+    for n, (ids, start, _) in enumerate(rows):
+        ids_BT[n, : len(ids)] = torch.tensor(ids)
+        targets_BT[n, start - 1 : len(ids) - 1] = ids_BT[n, start : len(ids)]
+    return Batch(ids_BT, targets_BT, torch.from_numpy(np.stack([image for _, _, image in rows])))
 
 
 def _schedule(step: int, config: PocketTraining) -> float:

@@ -7,7 +7,7 @@ from ttc.pocket import exam
 from ttc.pocket.drawing import CELL, SIDE
 from ttc.pocket.problem import LARGEST, Problem
 from ttc.prompts import render
-from ttc.records import LETTERS, Prompt, Question, Text
+from ttc.records import Prompt, Question, Text
 
 if TYPE_CHECKING:
     from transformers import Idefics3ForConditionalGeneration, Idefics3Processor
@@ -30,14 +30,7 @@ TEMPLATE = (
     "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
 )
 
-CHOICES = 8
-"""Values looked up among the options in one sequence of `choose`."""
-
-CUE = "Answer:"
-"""What stands before every answer."""
-
-USER = "<|user|>"
-READ = f"{USER}{IMAGE} Read.<|assistant|>"
+READ = f"<|user|>{IMAGE} Read.<|assistant|>"
 """Asks for all values of a picture: used in training alone, since reading is what such a model learns last."""
 
 VOCABULARY_SAMPLE = 200
@@ -60,7 +53,7 @@ def processor() -> "Idefics3Processor":
     special = [PAD, UNKNOWN, END, IMAGE, AROUND_IMAGE, GLOBAL_IMAGE, *ROLES]
     splitter = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
     words = {word for text in _texts() for word, _ in splitter.pre_tokenize_str(text)}
-    words |= {f" {number}" for number in range(LARGEST + 1)} | {f" {letter}" for letter in LETTERS[:5]}
+    words |= {f" {number}" for number in range(LARGEST + 1)}
     vocabulary = {word: n for n, word in enumerate([*special, *sorted(words)])}
     core = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     core.pre_tokenizer = splitter
@@ -95,36 +88,21 @@ def spoken(prompt: Prompt) -> str:
 
 
 def asked(question: Question, style: str) -> str:
-    """What the model hears: a question in one of the exam's styles, for `read` its picture alone, for `choose` its options."""
-    if style == "read":
-        return READ
-    text = spoken(render(question, style="cot" if style == "choose" else style))
-    if style == "choose":
-        return text[: len(USER)] + text[text.index("\n") :]
-    return text
+    """What the model hears: a question in one of the exam's styles, or for `read` only what stands in the picture."""
+    return READ if style == "read" else spoken(render(question, style=style))
 
 
 def reply(source: Problem, style: str, rng: Random) -> str:
-    """What the model is taught to say, without the end token; `rng` mixes the values of `read`."""
+    """What the model is taught to say, without the end token; `rng` mixes the values of `read`.
+
+    The answer is a number also where options are shown: a network of this size does not learn to look up the letter.
+    """
     if style == "read":
         # in a fixed order the model would count lines instead of looking up names
         shown = list(source.chain.quantities.items())
         return "\n".join(f"{name}: {value}" for name, value in rng.sample(shown, k=len(shown)))
-    if style == "choose":
-        return "\n".join(f"{_sum_to(value, source, rng)}\n{CUE} {LETTERS[n]}" for n, value in _picked(source.options, rng))
     steps = exam.explanation(source) if style == "cot" else []
-    return "\n".join([*steps, f"{CUE} {exam.answer_text(source)}"])
-
-
-def _picked(options: tuple[int, ...], rng: Random) -> list[tuple[int, int]]:
-    # with replacement: else the last letters follow from those before, and that is all a model learns
-    return rng.choices(list(enumerate(options)), k=CHOICES)
-
-
-def _sum_to(value: int, source: Problem, rng: Random) -> str:
-    """A step as it might stand before the answer."""
-    part = rng.randint(0, min(9, value))
-    return f"{rng.choice(list(source.chain.quantities))}: {value - part} + {part} = {value}"
+    return "\n".join([*steps, f"Answer: {source.answer}"])
 
 
 def network(tokenizer, *, width: int, layers: int, vision_width: int, vision_layers: int) -> "Idefics3ForConditionalGeneration":

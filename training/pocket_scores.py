@@ -41,15 +41,16 @@ class Drawn:
 
     @property
     def answers(self) -> list[str | None]:
-        """What each reply ends in; None where it ends in no answer."""
+        """The number each reply ends in; None where it ends in no answer, or in a number that is no option."""
         closing = (ANSWER.fullmatch(reply.strip().split("\n")[-1]) for reply in self.replies)
-        return [match["answer"] if match else None for match in closing]
+        said = (match["answer"] if match else None for match in closing)
+        options = [str(option) for option in self.source.options]
+        return [answer if not options or answer in options else None for answer in said]
 
     @property
     def credits(self) -> list[float]:
         """1 for each right answer."""
-        key = exam.answer_text(self.source)
-        return [float(answer == key) for answer in self.answers]
+        return [float(answer == str(self.source.answer)) for answer in self.answers]
 
     @property
     def first_errors(self) -> list[str]:

@@ -106,8 +106,9 @@ class _Reader:
         return "right" if finished and self._stands_for(said) == self.value else "reasoning"
 
     def _stands_for(self, said: str) -> int | None:
-        options = self.source.options
-        if not options:
-            return int(said) if said.isdecimal() else None
+        """The number that an answer names, itself or by the letter of an option."""
+        if said.isdecimal():
+            return int(said)
         place = LETTERS.find(said) if len(said) == 1 else -1
+        options = self.source.options
         return options[place] if 0 <= place < len(options) else None
