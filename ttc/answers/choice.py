@@ -55,6 +55,9 @@ _DANGLING = re.compile(
     + r"\s*$"
 )
 """Ends a sentence that was broken off."""
+_PICTURE = re.compile("[\U0001f300-\U0001faff✅✔☑➡\ufe0f]+")
+_ALSO = re.compile(r"[)\]\"']*\s*(?:,\s*and|,|and|or|&|/)\s*[(\[\"']*([A-Z])(?![A-Za-z0-9'])")
+_DENYING = re.compile(r"(?:no|wait|wrong|not (?:quite|right)|incorrect)\b[\w, ]*[.!]", re.IGNORECASE)
 _LETTER_SENTENCE = re.compile(r"[(\[]?[A-Z][)\]]?[.!]")
 _PLANS = re.compile(
     r"\W*(?:step \d+\W+)?(?:(?:first|now|next|so|then)\W+)?"
@@ -71,7 +74,8 @@ _LEADING_WORDS = re.compile(
     + one_of(
         r"""step_\d+ \d{1,2} the it's it_is its most_likely most_probably clearly obviously
         could_be might_be may_be probably maybe definitely likely certainly perhaps
-        surely i_think i_guess i_believe i'd_say option choice letter answer number"""
+        surely i_think i_guess i_believe i'd_say
+        antwort respuesta r[ée]ponse resposta risposta ответ option choice letter answer number"""
     )
     + r"[\s,:.)]+|(?:选项|選項|答案|答|我选择?|选择?)[\s:：\]]*)+",
     re.IGNORECASE,
@@ -201,7 +205,7 @@ def _bare(options: Options, line: str) -> Reading | None:
     """A line that is nothing but a letter, or a letter and its option's text."""
     if "[ ]" in line or "☐" in line:
         return None
-    stripped = line.strip(" \t-•·:=>→")
+    stripped = _PICTURE.sub("", line).strip(" \t-•·:=>→")
     stripped = _TRAILING_WORDS.sub("", _LEADING_WORDS.sub("", stripped, count=1))
     core = stripped.strip(" .,:;!?()[]{}<>⟦⟧\"'")
     if len(core) == 1:
@@ -314,6 +318,8 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
     labels = [letter for letter, _ in _run(options, shown)]
     if label and len(labels) > 1 and labels[-1] == label[1].upper():
         return None
+    if len(sentences) > 1 and _LETTER_SENTENCE.fullmatch(last) and _DENYING.fullmatch(sentences[-2].strip()):
+        return _bare(options, last)
     letters = named(options, last)
     if (
         not letters
@@ -327,11 +333,12 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
 
 def named(options: Options, sentence: str) -> set[str]:
     """Options a sentence names and does not reject. A text inside a longer option's text does not count."""
-    letters = {
-        found[1].upper()
-        for found in OPTION_MENTION.finditer(sentence)
-        if found[1].upper() in options.letters and not _rejected(sentence, found.start(), found.end())
-    }
+    letters = set()
+    for found in OPTION_MENTION.finditer(sentence):
+        if found[1].upper() in options.letters and not _rejected(sentence, found.start(), found.end()):
+            letters.add(found[1].upper())
+            if (also := _ALSO.match(sentence, found.end())) and also[1] in options.letters:
+                letters.add(also[1])
     said = options.say(sentence)
     return letters | {letter for letter, start, end in options.mentioned_in(said) if not _rejected(said, start, end)}
 

@@ -49,7 +49,7 @@ _MARKS = str.maketrans(
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=[{A-Za-z0-9])|<\|begin_of_box\|>")
 _WRAPPER = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|up|normal)?|math(?:bf|rm|it|sf|tt|bb|cal|normal)|mbox|hbox|bm|boldsymbol|operatorname|emph|underline"
-    r"|pmb|textnormal)\s*\{([^{}]*)\}"
+    r"|pmb|textnormal)\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
 )
 _LATEX_NOISE = re.compile(
     r"\\[()\[\],;:! ]|\\(?:left|right|quad|qquad|displaystyle|large|Large|huge|bf|rm|it)(?![A-Za-z])|\$|(?<!\\)~"

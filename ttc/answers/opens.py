@@ -45,8 +45,11 @@ _CONCLUDES = re.compile(
 _LINK = re.compile(
     r"\b"
     + one_of(
-        """is are was were be (?:it|that|this)'s (?:i|we)_(?:think|believe|guess|would_say) i'd_say equals? equal_to
-        (?:rounds|amounts|works_out|evaluates)_to by(?=\\s+[\\d$]) becomes? remains? gives yields shows? depicts? demonstrates?
+        r"""(?:is|are|was|were)_(?:\w+ly_|also_|often_)?(?:known_as|called|termed|named|referred_to_as|an?_example_of)
+        (?:is|are|was|were)_(?:\w+ly_)?(?:identified|classified|described)_as
+        (?:is|are|was|were)_(?:written|painted|composed|created|made|discovered|developed|caused|produced|designed|given)_by
+        is are was were be (?:it|that|this)'s (?:i|we)_(?:think|believe|guess|would_say) i'd_say equals? equal_to
+        (?:rounds|amounts|works_out|evaluates)_to by(?=\s+[\d$]) becomes? remains? gives yields shows? depicts? demonstrates?
         illustrates? represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as
         classified_as described_as comes_(?:out_)?to get obtain find have filled_(?:in_)?with"""
     )
@@ -97,11 +100,13 @@ _ACTING = re.compile(
         """rotates? moves? turns? spins? flows? travels? points? costs? weighs? measures? reads? reaches totals? takes lasts?
         (?:occurs?|happens?|starts?|begins?|ends?|leaves?|arrives?|stops?|peaks?|lies|lives?)_(?:at|in|on)
         (?:took_place|happened|occurred|began|ended)_(?:at|in|on)
-        belongs_to lies_between goes"""
+        belongs_to lies_between goes will would should must"""
     )
-    + r"\s+(.+)$",
+    + r"\s+(.+)$|^(?:it|they)\s+(\w+)$",
     re.IGNORECASE,
 )
+_FOREIGN_LINK = re.compile(r"\b(?:beträgt|ist|sind|es|est|é|è|vale|vaut|lautet|wynosi|равна?о?)\s+(.+)$", re.IGNORECASE)
+_ALIASED = re.compile(r"[^()]+\((?:also|or|aka|a\.k\.a\.|i\.e\.)[^()]*\)\W*", re.IGNORECASE)
 _SENTENCES = re.compile(SENTENCE_END + r"|\n+")
 _GIVEN = re.compile(
     r"\W*(?:given|with|for|since|using|substituting|taking|because|from)\b[^;]*?"
@@ -219,7 +224,7 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     filled = filled_blank(question, shown)
     if filled:
         yield filled, "blank-filled"
-    if len(lines) == 1 and _is_bare(shown):
+    if len(lines) == 1 and (_is_bare(shown) or _ALIASED.fullmatch(shown)):
         yield shown, "whole-reply"
     last = lines[-1].strip(" •*")
     if len(lines) > 1 and _is_bare(last) and not last.endswith(":"):
@@ -232,7 +237,9 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
         if value := _said(sentence):
             yield value, "last-sentence"
     if len(lines) == 1 and (acting := _ACTING.match(_value(shown)[0])):
-        yield acting[1], "last-sentence"
+        yield acting[1] or acting[2], "last-sentence"
+    if len(lines) == 1 and (foreign := _FOREIGN_LINK.search(shown)) and parse_quantity(foreign[1]):
+        yield foreign[1], "last-sentence"
     if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and not _NEGATED.search(shown) and (value := _value(shown)[0]):
         yield value, "whole-reply"
 

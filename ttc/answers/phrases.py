@@ -103,24 +103,27 @@ POINTS_LOW = re.compile(rf"{START_LOW}{_POINTING}[,:]?\s+{_BEFORE_POINTED}(?:wit
 """`it's`, `which corresponds to`, `this matches`."""
 
 _CHINESE = one_of(
-    """(?:正确|正確|最终|最終|参考)?答案 正确选项 正確選項 正确的选项 正确的 正確的 结论 而是 应选择? 應選擇? 故选择?
-    故選擇? 应该选择? 因此选择? 所以选择? 我选择? 选择 選擇 选 選"""
+    """(?:正确|正確|最终|最終|参考)?答案 正确选项 正確選項 正确的选项 正确的 正確的 结论 而是 应选择? 應選擇? 应该是 應該是
+    故选择? 故選擇? 应该选择? 因此选择? 所以选择? 我选择? 选择 選擇 选 選"""
 )
 _EUROPEAN = one_of(
-    """respuesta opci[oó]n alternativa r[ée]ponse antwort l[öo]sung resposta risposta opzione antwoord svar(?:et)? odpowied[źz]
-    cevap jawaban ответ вариант richtig korrekt correcta đáp_án الإجابة الجواب उत्तर"""
+    """câu_trả_lời opç[ãa]o respuesta opci[oó]n alternativa r[ée]ponse antwort l[öo]sung resposta risposta opzione antwoord
+    svar(?:et)? odpowied[źz] cevap jawaban ответ вариант richtig korrekt correcta đáp_án الإجابة الجواب उत्तर"""
 )
-_EUROPEAN_CORRECT = one_of("correcta correcte finale? correta corretta richtige juste final benar đúng ответа الصحيحة है")
+_EUROPEAN_CORRECT = one_of(
+    "certa giusta exacte correcta correcte finale? correta corretta richtige juste final benar đúng ответа الصحيحة है"
+)
 _EUROPEAN_IS = one_of("es est ist é è er är is adalah là هي हो to lautet sería serait wäre seria sarebbe")
 _EUROPEAN_SO = repeated("donc alors entonces daher also demnach somit folglich quindi dunque portanto então pues")
 _EUROPEAN_RIGHT = one_of(
     """(?:die_)?richtige? korrekt zutreffend (?:la_)?correcta (?:la_)?correcte? (?:a_)?correta (?:la_|quella_)?corretta juste
     bonne certa"""
 )
+_EUROPEAN_CHOOSING = one_of("ich_wähle ich_nehme je_choisis elijo escojo escolho scelgo es_ist c'est wybieram я_выбираю")
 FOREIGN_LOW = re.compile(
     rf"{_CHINESE}\]?(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
     r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
-    rf"|{START_LOW}{_EUROPEAN}(?:\s+{_EUROPEAN_CORRECT})*\s*(?:[:=—–-]|\s{_EUROPEAN_IS}(?=\s))\s*"
+    rf"|{START_LOW}(?:{_EUROPEAN_CHOOSING}\s+|{_EUROPEAN}(?:\s+{_EUROPEAN_CORRECT})*\s*(?:[:=—–-]|\s{_EUROPEAN_IS}(?=\s))\s*)"
     + _EUROPEAN_SO
     + repeated("la le die el a l'option option opci[oó]n opzione letra lettre lettera buchstabe alternativa antwort r[ée]ponse")
 )
@@ -157,7 +160,8 @@ OPTION_MENTION = re.compile(rf"{_START}(?i:options?|choices?|answer)\s+{_OPEN}([
 
 # for one of these patterns to match, one of these must occur: looking for words is far cheaper than trying patterns
 FOREIGN_STEMS = words(
-    """respuesta opci alternativa reponse réponse antwo respost rispost opzione svar odpowied cevap jawaban richtig korrekt
+    """wähle nehme choisis elijo escojo escolho scelgo wybieram выбираю opç trả 应该 應該 ist c'est respuesta opci alternativa
+    reponse réponse antwo respost rispost opzione svar odpowied cevap jawaban richtig korrekt
     correcta losung lösung 选 選 答 正 结论 而是 对的 符合 最佳 合适 成立 こたえ 답 ответ вариант đáp الإجابة الجواب उत्तर"""
 )
 CHOOSE_STEMS = words(

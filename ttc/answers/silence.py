@@ -46,7 +46,7 @@ _SPAN = 300
 _BLANK = re.compile(
     r"(?:n/?a|none|null|nil|nothing|unknown|unclear|unsure|undefined|no answer|not applicable|pass"
     "|(?:[\U0001f000-\U0001faff\u2639-\u263b][\u200d\ufe0f♀♂]*\\s*)+"
-    r"|\?+|-+|_+|\.+)",
+    r"|\?+|[-–—]+|_+|\.+)",
     re.IGNORECASE,
 )
 

@@ -24,6 +24,7 @@ _TAG = re.compile(
     r"(.*?)(?:<\s*/\s*\1\s*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_ANSWER_ROW = re.compile(r"\n\|\s*\**(?:final |correct )?answer\**\s*\|([^|\n]+)\|\s*\Z", re.IGNORECASE)
 _ANY_TAG = re.compile(r"</?[A-Za-z][\w-]*>")
 _TABLE = re.compile(r"^\|(?P<heads>[^\n]*)\|[ \t]*\n\|[\s:|-]+\|[ \t]*\n\|(?P<cells>[^\n]*)\|\s*(?!\|)(?=\S|\Z)", re.MULTILINE)
 """A Markdown table with one row below its heads."""
@@ -71,6 +72,8 @@ def _innermost(held: str) -> str:
 
 def _from_table(text: str) -> Field | None:
     """The cell below the head that names an answer, in a table of one row at the end of the reply."""
+    if row := _ANSWER_ROW.search(text):
+        return Field(row[1].strip(), "table")
     found = list(_TABLE.finditer(text))
     if not found or text[found[-1].end() :].strip():
         return None
