@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from ttc.answers.markup import plain
+from ttc.answers.number import BARE_POINT
 from ttc.answers.phrases import words
 
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
@@ -60,6 +61,8 @@ def fold(text: str) -> str:
         text = _ROOT.sub(lambda found: f"√{found[1] or found[2] or ''}", text)
     if "," in text:
         text = _THOUSANDS.sub("", text)
+    if "." in text:
+        text = BARE_POINT.sub("0.", text)
     text = text.strip(ENDS)
     if "-" in text or not text.isascii():
         text = _HYPHEN.sub("", text)

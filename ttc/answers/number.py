@@ -22,7 +22,7 @@ _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007\u2002\u2003\t\n"
 _FRAC = re.compile(r"\\[dtc]?frac\s*(?:\{\s*([^{}]+?)\s*\}|(\d))\s*(?:\{\s*([^{}]+?)\s*\}|(\d))")
 _WRAPPER = re.compile(r"\\(?:text(?:bf|it|rm|normal)?|math(?:rm|bf|it)|mbox|boxed|operatorname)\s*\{([^{}]*)\}")
 _NOISE = re.compile(r"\\[()\[\],;:! ]|\\left|\\right|\\displaystyle|(?<!\\)\$(?=\s*[\\{(])|\*\*|`|⟦|⟧")
-_BARE_POINT = re.compile(r"(?<![\w.,])\.(?=\d)")
+BARE_POINT = re.compile(r"(?<![\w.,])\.(?=\d)")
 _LATEX_SIGNS = {
     r"\times": "×",
     r"\cdot": "×",
@@ -193,7 +193,7 @@ def _tidy(text: str) -> str:
         text = _FRAC.sub(lambda found: f" {found[1] or found[2]}/{found[3] or found[4]}", text)
         text = _LATEX_SIGN.sub(lambda found: _LATEX_SIGNS[found[0].strip()], text)
         text = _WRAPPER.sub(r" \1", text)
-    text = _NOISE.sub("", _BARE_POINT.sub("0.", text)).strip(" .,;:!?\"'*")
+    text = _NOISE.sub("", BARE_POINT.sub("0.", text)).strip(" .,;:!?\"'*")
     if text.endswith("$"):
         text = text.strip("$ ") if "$" in text[:-1] else text[:-1]
     while lead := _LEAD.match(text):

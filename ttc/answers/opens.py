@@ -48,6 +48,7 @@ _LINK = re.compile(
         r"""(?:is|are|was|were)_(?:\w+ly_|also_|often_)?(?:known_as|called|termed|named|referred_to_as|an?_example_of)
         (?:is|are|was|were)_(?:\w+ly_)?(?:identified|classified|described)_as
         (?:is|are|was|were)_(?:written|painted|composed|created|made|discovered|developed|caused|produced|designed|given)_by
+        (?:giving|resulting_in|yielding)(?=\s+(?:an?\s+\w+\s+of\s+)?[\d-])
         is are was were be (?:it|that|this)'s (?:i|we)_(?:think|believe|guess|would_say) i'd_say equals? equal_to
         (?:rounds|amounts|works_out|evaluates)_to by(?=\s+[\d$]) becomes? remains? gives yields shows? depicts? demonstrates?
         illustrates? represents? indicates? means points?_(?:to|at) called termed known_as named identified_as referred_to_as
@@ -81,7 +82,7 @@ _LEAD = re.compile(
     + one_of(
         """approximately approx\\.? about around roughly nearly exactly precisely simply just clearly likely most_likely
         probably indeed therefore thus hence actually equal_to given_by found_to_be as_follows that the called known_as named
-        termed is are was be the_year it_is it's this_is that_is they_are a_value_of option"""
+        termed is are was be the_year es_ist c'est it_is it's this_is that_is they_are a_value_of option"""
     )
     + r"(?=[\s:,])\s*[:,]?|[~≈:=])\s*",
     re.IGNORECASE,
@@ -106,6 +107,7 @@ _ACTING = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN_LINK = re.compile(r"\b(?:beträgt|ist|sind|es|est|é|è|vale|vaut|lautet|wynosi|равна?о?)\s+(.+)$", re.IGNORECASE)
+_AND_NOT = re.compile(r"\s*[,(]\s*(?:and\s+|but\s+)?not\s.*$", re.IGNORECASE | re.DOTALL)
 _ALIASED = re.compile(r"[^()]+\((?:also|or|aka|a\.k\.a\.|i\.e\.)[^()]*\)\W*", re.IGNORECASE)
 _SENTENCES = re.compile(SENTENCE_END + r"|\n+")
 _GIVEN = re.compile(
@@ -225,7 +227,7 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     if filled:
         yield filled, "blank-filled"
     if len(lines) == 1 and (_is_bare(shown) or _ALIASED.fullmatch(shown)):
-        yield shown, "whole-reply"
+        yield _AND_NOT.sub("", shown), "whole-reply"
     last = lines[-1].strip(" •*")
     if len(lines) > 1 and _is_bare(last) and not last.endswith(":"):
         yield last, "last-line"
@@ -236,8 +238,8 @@ def _bare(question: str, shown: str) -> Iterator[tuple[str, str]]:
     for sentence in [*concluding[-1:], sentences[-1], sentences[0]]:
         if value := _said(sentence):
             yield value, "last-sentence"
-    if len(lines) == 1 and (acting := _ACTING.match(_value(shown)[0])):
-        yield acting[1] or acting[2], "last-sentence"
+    if len(lines) == 1 and (acting := _ACTING.match(shown.strip(" ."))):
+        yield _value(acting[1] or acting[2])[0], "last-sentence"
     if len(lines) == 1 and (foreign := _FOREIGN_LINK.search(shown)) and parse_quantity(foreign[1]):
         yield foreign[1], "last-sentence"
     if len(lines) == 1 and len(shown.split()) <= _LONGEST_BARE and not _NEGATED.search(shown) and (value := _value(shown)[0]):

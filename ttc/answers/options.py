@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import Any
 
 from ttc.answers.folding import ENDS, fold, spoken, worded
@@ -60,11 +61,16 @@ class Options:
 
     @cached_property
     def forms(self) -> dict[str, str]:
-        """Each option's text and declared synonyms by `text_key`, and its words before the last one that all options share."""
+        """By `text_key`: each option's text, its declared synonyms, and its words without the first or last that all share."""
         pairs = [(form, letter) for letter, text in self._pairs for form in text_forms(text) if len(form) > 1]
         heads = [text.rpartition(" ") for text in self.texts]
         if len(heads) > 1 and len({tail.casefold().strip(ENDS) for _, _, tail in heads}) == 1:
             pairs += [(text_key(head), letter) for letter, (head, _, _) in zip(self.letters, heads, strict=True)]
+        columns = zip(*(text.casefold().split() for text in self.texts), strict=False)
+        shared = sum(1 for _ in takewhile(lambda column: len(self.texts) > 1 and len(set(column)) == 1, columns))
+        if shared:
+            rests = [" ".join(text.split()[shared:]) for text in self.texts]
+            pairs += [(text_key(rest), letter) for rest, letter in zip(rests, self.letters, strict=True) if len(rest) > 1]
         return _unique(pairs)
 
     @cached_property

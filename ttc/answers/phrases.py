@@ -33,7 +33,8 @@ _START = r"(?<![A-Za-z])"
 _OPEN = r"[(\[\"'“⟦]*"
 _CLOSE = r"[)\]\"'”⟧]*"
 _LONE_LETTER = rf"(?<![A-Za-z0-9'’.\-]){_OPEN}(?P<letter>[A-Za-z]){_CLOSE}(?![A-Za-z0-9'’])"
-_INTRO = r"(?P<intro>(?<![A-Za-z])(?i:(?:only\s+)?(?:options?|choices?|answers?|letter|alternative)|only)\s+)?"
+_INTRODUCING = one_of("options? choices? answers? letter alternative one_labell?ed one_marked")
+_INTRO = rf"(?P<intro>(?<![A-Za-z])(?i:(?:only\s+)?{_INTRODUCING}|only)\s+)?"
 
 _BEING = one_of(
     r"""is are remains becomes
@@ -119,7 +120,9 @@ _EUROPEAN_RIGHT = one_of(
     """(?:die_)?richtige? korrekt zutreffend (?:la_)?correcta (?:la_)?correcte? (?:a_)?correta (?:la_|quella_)?corretta juste
     bonne certa"""
 )
-_EUROPEAN_CHOOSING = one_of("ich_wähle ich_nehme je_choisis elijo escojo escolho scelgo es_ist c'est wybieram я_выбираю")
+_EUROPEAN_CHOOSING = one_of(
+    "sondern ich_wähle ich_nehme je_choisis elijo escojo escolho scelgo es_ist c'est wybieram я_выбираю"
+)
 FOREIGN_LOW = re.compile(
     rf"{_CHINESE}\]?(?:应该|应当|應該|应|就|只能)?(?:是|为|為|：|:|\s)*"
     r"|(?:答え|正解|回答|解答|こたえ)\s*(?:は|：|:)\s*|(?:정답|답)\s*(?:은|는|이|:)?\s*"
@@ -152,7 +155,7 @@ VERDICT = re.compile(
 _BEFORE_FITTING = repeated(r"therefore best clearly correctly most_\w+ also accurately alone")
 _FITTING = one_of(
     """fits matches satisfies works agrees holds applies remains is_left is_the_only wins answers aligns completes describes
-    corresponds meets makes_sense stands"""
+    corresponds meets makes_(?:(?:the_)?(?:more|most)_)?sense stands"""
 )
 FITS = re.compile(rf"{_INTRO}{_LONE_LETTER}\s*(?:\([^()\n]{{0,80}}\)\s*)?{_BEFORE_FITTING}{_FITTING}\b")
 """`only B fits`, `(C) matches`."""
@@ -160,9 +163,9 @@ OPTION_MENTION = re.compile(rf"{_START}(?i:options?|choices?|answer)\s+{_OPEN}([
 
 # for one of these patterns to match, one of these must occur: looking for words is far cheaper than trying patterns
 FOREIGN_STEMS = words(
-    """wähle nehme choisis elijo escojo escolho scelgo wybieram выбираю opç trả 应该 應該 ist c'est respuesta opci alternativa
-    reponse réponse antwo respost rispost opzione svar odpowied cevap jawaban richtig korrekt
-    correcta losung lösung 选 選 答 正 结论 而是 对的 符合 最佳 合适 成立 こたえ 답 ответ вариант đáp الإجابة الجواب उत्तर"""
+    """sondern wähle nehme choisis elijo escojo escolho scelgo wybieram выбираю opç trả 应该 應該 ist c'est respuesta opci
+    alternativa reponse réponse antwo respost rispost opzione svar odpowied cevap jawaban richtig korrekt correcta losung lösung
+    选 選 答 正 结论 而是 对的 符合 最佳 合适 成立 こたえ 답 ответ вариант đáp الإجابة الجواب उत्तर"""
 )
 CHOOSE_STEMS = words(
     "choos chose select pick go opt settl vot stick lean mark guess conclude say bet believe think argue deduce infer"
@@ -183,6 +186,7 @@ DISCOUNTED = re.compile(
     r"\b"
     + one_of(
         r"""if whether suppos\w+ assum\w+ unless had not never doubt\w* deny might may could tempt\w* at_first initially
+        was_going_to was_about_to
         mistak\w* misread\w* thought false untrue don't doesn't isn't wouldn't can't cannot seem_as_if someone some_people
         students? many why confus\w+"""
     )

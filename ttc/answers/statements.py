@@ -19,6 +19,8 @@ _DENIAL = re.compile(
     r"(?:(?:n't| not)\s+(?:actually\s+)?(?:correct|right)|\s+(?:actually\s+)?(?:wrong|incorrect))\b"
 )
 _TICK = re.compile(r"(\[[ xX✓✔]\]|[☐☑☒])\s*\(?([A-Z])\b|(?<![A-Za-z])([A-Z])\)?\s*([☐☑☒])")
+_DRAWN = re.compile(r"\b(?:arrow|vector|line|pointer|label|needle|hand|field|force|ray|probe|wire|axis)s?\b", re.IGNORECASE)
+"""What points to a letter in a figure, and not to an option."""
 _BRACKETS = ("(", "[", "⟦")
 
 
@@ -195,6 +197,8 @@ def _remarks(options: Options, shown: str, lowered: str) -> Iterator[Statement]:
         for found in pattern.finditer(lowered):
             reading = read_letter(options, shown, found.end())
             if not reading or _discounted(shown, found.start()) or _JOINED_BEFORE.search(lowered[: found.start()][-24:]):
+                continue
+            if rule == "pointed-at" and _DRAWN.search(phrases.CLAUSE_BREAK.split(shown[: found.start()])[-1]):
                 continue
             if shown[reading.end : reading.end + 2].strip(" )⟧\"'")[:1] != "?":
                 yield Statement(found.start(), reading, rule, firm=False)

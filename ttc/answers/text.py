@@ -62,7 +62,7 @@ def text_key(text: str) -> str:
     text = _COMMAND.sub(lambda found: f" {found[1]} ", text).replace("{", "").replace("}", "")
     text = "".join(_GREEK.get(char, char) for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
-    text = _BETWEEN_DIGITS.sub("|", text.replace("–", "-"))
+    text = _BETWEEN_DIGITS.sub(lambda found: "#" if found[0].strip() in ("", ".", ",", ";") else "|", text.replace("–", "-"))
     kept = [_singular(word) for word in _KEPT.sub(" ", _SIGN.sub(" −", text.replace("'", "")).replace("−", "~")).split()]
     key = "".join(kept)
     for british, american in _WORDS + _SPELLINGS:
