@@ -23,6 +23,7 @@ _NUMBER_BLANK = re.compile(r"(?<=\d)\s+(?=[^\W\d_]|%|°)")
 _NUMBER_UNIT = re.compile(r"(?<=\d)(?=[^\W\d_]|%|°)")
 _NUMBER_GOES_ON = re.compile(r"%|[.,/^]\d|\s*[-+*/×=^]\s*[\d(]")
 _LEFT_SIDE = re.compile(r"[A-Za-zα-ωΑ-Ω][\w'(), ]{0,12}=\s*(?=[^\s=])")
+_DIGIT = re.compile(r"\d")
 _SINGLE = re.compile(r"\W*[^\W\d_]\W")
 """Opens with one letter, which may be a label: `(A) symmetrical` is not `asymmetrical`."""
 
@@ -137,6 +138,8 @@ class Options:
     def _similar(self, text: str) -> str | None:
         """The option that a short text is but for a plural, a spelling, a synonym in parentheses or a left side `f(x) =`."""
         if len(text) > 80 or text.rstrip(ENDS)[-1:] in "+-−" or _SINGLE.match(text):
+            return None
+        if not _DIGIT.search(text) and all(map(_DIGIT.search, self.texts)):
             return None
         if letter := self.forms.get(text_key(text)):
             return letter

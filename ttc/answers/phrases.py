@@ -162,10 +162,13 @@ FITS = re.compile(rf"{_INTRO}{_LONE_LETTER}\s*(?:\([^()\n]{{0,80}}\)\s*)?{_BEFOR
 OPTION_MENTION = re.compile(rf"{_START}(?i:options?|choices?|answer)\s+{_OPEN}([A-Z])(?![A-Za-z0-9'’])")
 
 # for one of these patterns to match, one of these must occur: looking for words is far cheaper than trying patterns
-FOREIGN_STEMS = words(
-    """sondern wähle nehme choisis elijo escojo escolho scelgo wybieram выбираю opç trả 应该 應該 ist c'est respuesta opci
+FOREIGN_STEMS = (
+    "es ist",
+    *words(
+        """sondern wähle nehme choisis elijo escojo escolho scelgo wybieram выбираю opç trả 应该 應該 c'est respuesta opci
     alternativa reponse réponse antwo respost rispost opzione svar odpowied cevap jawaban richtig korrekt correcta losung lösung
     选 選 答 正 结论 而是 对的 符合 最佳 合适 成立 こたえ 답 ответ вариант đáp الإجابة الجواب उत्तर"""
+    ),
 )
 CHOOSE_STEMS = words(
     "choos chose select pick go opt settl vot stick lean mark guess conclude say bet believe think argue deduce infer"
