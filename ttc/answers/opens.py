@@ -96,7 +96,7 @@ _REASONED = re.compile(
 )
 _YES_NO = re.compile(r"(yes|no)\b(?=\W*$|,?\s+(?:it|this|that|they|there|he|she|because|since|as)\b|\.\s)", re.IGNORECASE)
 _ACTING = re.compile(
-    r"^(?:it|this|that|they|he|she|the [\w-]+(?: [\w-]+)?)\s+"
+    r"^(?:it|this|that|they|he|she|(?:the|this|that) [\w-]+(?: [\w-]+)?)\s+"
     + one_of(
         """rotates? moves? turns? spins? flows? travels? points? costs? weighs? measures? reads? reaches totals? takes lasts?
         (?:occurs?|happens?|starts?|begins?|ends?|leaves?|arrives?|stops?|peaks?|lies|lives?)_(?:at|in|on)
@@ -296,7 +296,7 @@ def _values(text: str) -> tuple[str, ...]:
     parts = [_peel(part) for part in _CHAIN.split(text) if part.strip()]
     if len(parts) > 1:
         quantities = [part for part in parts if parse_quantity(part)]
-        parts = quantities or parts[-1:]
+        parts = quantities or (parts if "i.e." in text else parts[-1:])
     explained = _EXPLAINED_NUMBER.match(parts[-1]) if parts else None
     if explained and parse_quantity(explained[1]):
         parts[-1:] = [explained[1], explained[2]] if parse_quantity(explained[2]) else [explained[1]]

@@ -96,7 +96,7 @@ INFER_LOW = re.compile(
 
 _POINTING = one_of(
     """(?:it|that|this|which|what)'s is are (?:would|will|must|should|has_to)_be correspond(?:s|ing)?_(?:to|with) match(?:es)?
-    leads?_(?:us_)?to points?_(?:us_)?to leaves?(?:_us_with)? indicates? suggests? supports? agrees?_with
+    leads?_(?:us_)?to points?_(?:us_)?to leaves?(?:_us_with)? indicates? suggests? supports? agrees?_with (?:looks|seems)_like
     aligns?_(?:most_)?(?:closely_)?with fits? makes?"""
 )
 _BEFORE_POINTED = repeated("most best closely only exactly clearly probably likely definitely")
@@ -109,16 +109,16 @@ _CHINESE = one_of(
 )
 _EUROPEAN = one_of(
     """câu_trả_lời opç[ãa]o respuesta opci[oó]n alternativa r[ée]ponse antwort l[öo]sung resposta risposta opzione antwoord
-    svar(?:et)? odpowied[źz] cevap jawaban ответ вариант richtig korrekt correcta đáp_án الإجابة الجواب उत्तर"""
+    vastaus svar(?:et)? odpowied[źz] cevap jawaban ответ вариант richtig korrekt correcta đáp_án الإجابة الجواب उत्तर"""
 )
 _EUROPEAN_CORRECT = one_of(
     "certa giusta exacte correcta correcte finale? correta corretta richtige juste final benar đúng ответа الصحيحة है"
 )
-_EUROPEAN_IS = one_of("es est ist é è er är is adalah là هي हो to lautet sería serait wäre seria sarebbe")
+_EUROPEAN_IS = one_of("jest on es est ist é è er är is adalah là هي हो to lautet sería serait wäre seria sarebbe")
 _EUROPEAN_SO = repeated("donc alors entonces daher also demnach somit folglich quindi dunque portanto então pues")
 _EUROPEAN_RIGHT = one_of(
     """(?:die_)?richtige? korrekt zutreffend (?:la_)?correcta (?:la_)?correcte? (?:a_)?correta (?:la_|quella_)?corretta juste
-    bonne certa"""
+    bonne certa poprawna prawidłowa"""
 )
 _EUROPEAN_CHOOSING = one_of(
     "sondern ich_wähle ich_nehme je_choisis elijo escojo escolho scelgo es_ist c'est wybieram я_выбираю"
@@ -166,8 +166,8 @@ FOREIGN_STEMS = (
     "es ist",
     *words(
         """sondern wähle nehme choisis elijo escojo escolho scelgo wybieram выбираю opç trả 应该 應該 c'est respuesta opci
-    alternativa reponse réponse antwo respost rispost opzione svar odpowied cevap jawaban richtig korrekt correcta losung lösung
-    选 選 答 正 结论 而是 对的 符合 最佳 合适 成立 こたえ 답 ответ вариант đáp الإجابة الجواب उत्तर"""
+        alternativa reponse réponse antwo vastaus respost rispost opzione svar odpowied cevap jawaban richtig korrekt correcta
+        losung lösung ответ вариант đáp 选 選 答 正 结论 而是 对的 符合 最佳 合适 成立 こたえ 답 الإجابة الجواب उत्तर"""
     ),
 )
 CHOOSE_STEMS = words(

@@ -39,7 +39,8 @@ _CONNECTIVE = re.compile(
     one_of(
         """because since as for due with which where when in on at is was given based rather not from that so while but and
         or by if here instead according therefore thus hence this these it we you the there although though considering meaning
-        i\\.e e\\.g explanation reason reasoning below above corresponding representing namely would has among of_the only"""
+        i\\.e e\\.g explanation reason reasoning below above corresponding representing namely would has among of_the
+        only to_me"""
     )
     + r"\b",
     re.IGNORECASE,

@@ -33,7 +33,7 @@ _PICTURE = re.compile("[\U0001f300-\U0001faff✅✔☑➡\ufe0f]+")
 _ALSO = re.compile(r"[)\]\"']*\s*(?:,\s*and|,|and|or|&|/)\s*[(\[\"']*([A-Z])(?![A-Za-z0-9'])")
 _DENYING = re.compile(r"(?:no|wait|wrong|not (?:quite|right)|incorrect)\b[\w, ]*[.!]", re.IGNORECASE)
 _CONCLUDED = re.compile(r"[,;]\s+(?:and\s+)?(?:so|therefore|thus|hence|consequently)\b")
-_LETTER_SENTENCE = re.compile(r"[(\[]?[A-Z][)\]]?[.!]")
+_LETTER_SENTENCE = re.compile(r"[(\[]?[A-Z](?:[)\]][.!]?|[.!])")
 _PLANS = re.compile(
     r"\W*(?:step \d+\W+)?(?:(?:first|now|next|so|then)\W+)?"
     + one_of(
@@ -204,8 +204,10 @@ def _mentioned(options: Options, shown: str) -> Reading | None:
     labels = [letter for letter, _ in _run(options, shown)]
     if label and len(labels) > 1 and labels[-1] == label[1].upper():
         return None
-    if len(sentences) > 1 and _LETTER_SENTENCE.fullmatch(last) and _DENYING.fullmatch(sentences[-2].strip()):
-        return bare(options, last)
+    if len(sentences) > 1 and _LETTER_SENTENCE.fullmatch(last) and (reading := bare(options, last)):
+        before = sentences[-2].strip()
+        if _DENYING.fullmatch(before) or (last[0] in "([" and named(options, before) <= {reading.letter}):
+            return reading
     letters = named(options, last)
     if len(letters) > 1:
         letters = named(options, _CONCLUDED.split(last)[-1])
