@@ -216,6 +216,9 @@ class Sample:
     """Engine and version that drew it."""
     seconds: float = 0.0
     """Wall time from submission to completion; shared batches are not divided."""
+    tail: str = ""
+    """What the drawn tokens say from the stop string on, which `text` leaves out; empty where no stop string ended it, and of a
+    server, which does not say."""
 
 
 @dataclass(frozen=True, slots=True)

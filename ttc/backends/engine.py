@@ -132,11 +132,12 @@ class TransformersEngine:
         request = job.request
         ended = row.ids[-1] in self._end_ids
         text = self._chat.decode(row.ids[:-1] if ended else row.ids, request.prefix)
+        length = len(text) if ended else self._stop_at(row, job)
         return Sample(
             key=request.key,
             index=row.index,
             question_id=request.question_id,
-            text=text if ended else text[: self._stop_at(row, job)],
+            text=text[:length],
             finish=row.finish,
             prompt_tokens=len(job.encoded.ids) - len(request.prefix),
             image_tokens=job.encoded.image_tokens,
@@ -145,6 +146,7 @@ class TransformersEngine:
             logprobs=tuple(row.logprobs),
             engine=self.name,
             seconds=time.perf_counter() - job.taken,
+            tail="" if length is None else text[length:],
         )
 
 

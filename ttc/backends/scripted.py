@@ -102,19 +102,21 @@ class ScriptedEngine:
             reason = f"the script says {status}"
             return Sample(request.key, index, request.question_id, "", status=status, reason=reason, engine=self.name)
         tokens = _TOKEN.findall(self._reply(request, index))[len(request.prefix) :]
-        tokens, text, finish = _cut(tokens, request.sampling.stop, request.sampling.max_tokens)
+        tokens, length, finish = _cut(tokens, request.sampling.stop, request.sampling.max_tokens)
+        whole = "".join(tokens)
         images = self._config.tokens_per_image * sum(map(len, request.images))
         return Sample(
             key=request.key,
             index=index,
             question_id=request.question_id,
-            text=text,
+            text=whole[:length],
             finish=finish,
             prompt_tokens=_prompt_words(request) + images,
             image_tokens=images,
             completion_tokens=len(tokens),
             token_ids=tuple(map(token_id, tokens)),
             engine=self.name,
+            tail=whole[length:],
         )
 
     def _reply(self, request: Request, index: int) -> str:
@@ -138,12 +140,12 @@ def _prompt_words(request: Request) -> int:
     return sum(len(part.text.split()) for part in parts if isinstance(part, Text))
 
 
-def _cut(tokens: list[str], stops: tuple[str, ...], max_tokens: int) -> tuple[list[str], str, Finish]:
-    """Tokens up to the one that completes a stop string, the text before it, and why it ends there."""
+def _cut(tokens: list[str], stops: tuple[str, ...], max_tokens: int) -> tuple[list[str], int, Finish]:
+    """Tokens up to the one that completes a stop string, the length of the text before it, and why it ends there."""
     text = ""
     for count, token in enumerate(tokens[:max_tokens], start=1):
         text += token
         places = [place for stop in stops if (place := text.find(stop)) >= 0]
         if places:
-            return tokens[:count], text[: min(places)], "stop"
-    return tokens[:max_tokens], text, "stop" if len(tokens) <= max_tokens else "length"
+            return tokens[:count], min(places), "stop"
+    return tokens[:max_tokens], len(text), "stop" if len(tokens) <= max_tokens else "length"

@@ -214,12 +214,13 @@ class VLLMEngine:
 
     def _sample(self, request: Request, drawn: _Drawn, seconds: float) -> Sample:
         ended = drawn.ids[-1] in self._end_ids
-        text = self._chat.decode(drawn.ids[:-1] if ended else drawn.ids, request.prefix)
+        whole = self._chat.decode(drawn.ids[:-1] if ended else drawn.ids, request.prefix)
+        text = whole if ended else _until(whole, request.sampling.stop)
         return Sample(
             request.key,
             request.first + drawn.offset,
             request.question_id,
-            text if ended else _until(text, request.sampling.stop),
+            text,
             finish=drawn.finish,
             prompt_tokens=len(drawn.prompt_ids) - len(request.prefix),
             image_tokens=self._chat.count_images(drawn.prompt_ids),
@@ -228,6 +229,7 @@ class VLLMEngine:
             logprobs=tuple(drawn.logprobs),
             engine=self.name,
             seconds=seconds,
+            tail=whole[len(text) :],
         )
 
 

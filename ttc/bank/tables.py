@@ -79,7 +79,7 @@ class Table:
             if item.name not in present:
                 columns.append(itertools.repeat(item.default))
             elif rows[item.name].null_count and not self.schema.field(item.name).nullable:
-                columns.append(item.default if value is None else value for value in values(rows[item.name]))
+                columns.append(_filled(values(rows[item.name]), item.default))
             else:
                 columns.append(values(rows[item.name]))
         return map(self.record, *columns)
@@ -148,3 +148,8 @@ SCORES = Table("scores", StepScores, ("key", "index", "verifier"))
 JUDGEMENTS = Table("judgements", Judgement, ("key",))
 # In this order parts are sealed: no sample without the description of its request, no score without its sample.
 TABLES = (REQUESTS, SAMPLES, SCORES, JUDGEMENTS)
+
+
+def _filled(column: Iterable[Any], default: object) -> Iterable[Any]:
+    """The column with its default where it has none. Lazy, so the default must be an argument of its own."""
+    return (default if value is None else value for value in column)
