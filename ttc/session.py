@@ -1,10 +1,11 @@
 """The one door to compute for a strategy: everything it draws goes through its session, and only here is compute counted."""
 
+import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from ttc import answers as reading
-from ttc.compute import ModelShape, sample_flops
+from ttc.compute import ModelShape, continuation_flops, sample_flops
 from ttc.draw import Draw, Style
 from ttc.errors import BudgetSpent, UserError
 from ttc.records import Answer, Prompt, Question, Reply, Sample, Sampling, Selection, StepScores, Usage
@@ -55,11 +56,17 @@ class Session:
         self._source, self._render, self._sampling, self._shape = source, render, sampling, shape
         self._budget_tokens, self._verification = budget_tokens, verification
         self._drawn: dict[Hashable, int] = {}
+        self._paid: set[Hashable] = set()
 
     @property
     def spent_tokens(self) -> int:
         """Completion and verifier tokens so far: what a budget limits."""
         return self.usage.completion_tokens + self.usage.verifier_tokens
+
+    @property
+    def reply_tokens(self) -> int:
+        """Most completion tokens of a whole reply."""
+        return self._sampling.max_tokens
 
     async def draw(self, draw: Draw) -> list[Sample]:
         """`draw.n` further samples, in index order.
@@ -67,28 +74,80 @@ class Session:
         Raises:
             BudgetSpent: the budget was used up before this draw.
         """
+        self._check_budget()
+        indices = self._reserve(draw.pool, draw.n)
+        sampling = self._sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self._sampling
+        asked = draw.shown(self.question)
+        stored = await self._source.samples(asked, self._render(asked, draw.style), sampling, indices.stop)
+        samples = [draw.capped(stored[index]) for index in indices]
+        for sample in samples:
+            is_new = self._is_new(draw.pool)
+            self._count(sample, is_new, sample_flops(self._shape, sample, prompt_is_new=is_new))
+        return samples
+
+    async def extend(self, prefixes: Sequence[tuple[int, ...]], stop: str, n: int = 1) -> list[list[Sample]]:
+        """`n` further continuations of each partial chain of thought, up to the next `stop`: one round of a search.
+
+        The budget is looked at once, so a round is drawn whole or not at all. The new tokens are what a continuation costs; the
+        question's prompt is paid once.
+
+        Args:
+            prefixes: token ids of each reply so far; empty begins one. The same one twice gets further continuations.
+            stop: where a step ends. A sample whose `tail` begins with it ended there, and can be continued.
+
+        Raises:
+            BudgetSpent: the budget was used up before this round.
+            UserError: the engine does not tell token ids, so nothing can be continued.
+        """
+        self._check_budget()
+        drawn = await asyncio.gather(*(self._continuations(prefix, stop, n) for prefix in prefixes))
+        for prefix, samples in zip(prefixes, drawn, strict=True):
+            for sample in samples:
+                self._count_continuation(sample, prefix)
+        return drawn
+
+    async def _continuations(self, prefix: tuple[int, ...], stop: str, n: int) -> list[Sample]:
+        indices = self._reserve((prefix, stop), n)
+        settings = {"stop": (*self._sampling.stop, stop), "max_tokens": self.reply_tokens - len(prefix)}
+        prompt, sampling = self._render(self.question, "cot"), self._sampling.model_copy(update=settings)
+        samples = (await self._source.samples(self.question, prompt, sampling, indices.stop, prefix))[indices.start :]
+        if mute := next((one for one in samples if one.completion_tokens and not one.token_ids), None):
+            raise UserError(
+                f"question {self.question.id}: {mute.engine} does not tell token ids, so its replies cannot be continued "
+                "step by step; use the backend transformers or vllm"
+            )
+        return samples
+
+    def _check_budget(self) -> None:
         if self._budget_tokens is not None and self.spent_tokens >= self._budget_tokens:
             raise BudgetSpent(
                 f"question {self.question.id}: {self.spent_tokens} of {self._budget_tokens} tokens are spent; "
                 "lower the strategy's n or raise budget_tokens"
             )
-        before = self._drawn.get(draw.pool, 0)
-        sampling = self._sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self._sampling
-        asked = draw.shown(self.question)
-        stored = await self._source.samples(asked, self._render(asked, draw.style), sampling, before + draw.n)
-        samples = [draw.capped(sample) for sample in stored[before:]]
-        self._drawn[draw.pool] = before + draw.n
-        for position, sample in enumerate(samples):
-            self._count(sample, prompt_is_new=before + position == 0)
-        return samples
 
-    def _count(self, sample: Sample, *, prompt_is_new: bool) -> None:
-        self.usage += Usage(
-            samples=1,
-            prompt_tokens=sample.prompt_tokens if prompt_is_new else 0,
-            completion_tokens=sample.completion_tokens,
-            flops=sample_flops(self._shape, sample, prompt_is_new=prompt_is_new),
-        )
+    def _reserve(self, pool: Hashable, n: int) -> range:
+        """The next n indices of a pool. Taken before anything is awaited, so that draws at the same time get different ones."""
+        first = self._drawn.get(pool, 0)
+        self._drawn[pool] = first + n
+        return range(first, first + n)
+
+    def _is_new(self, prompt: Hashable) -> bool:
+        """Whether this is the first that is paid for a prompt or prefix."""
+        is_new = prompt not in self._paid
+        self._paid.add(prompt)
+        return is_new
+
+    def _count_continuation(self, sample: Sample, prefix: tuple[int, ...]) -> None:
+        prompt_is_new, prefix_is_new = self._is_new(Draw().pool), self._is_new(prefix)
+        if prefix:
+            flops = continuation_flops(self._shape, sample, len(prefix), prefix_is_new=prefix_is_new)
+        else:
+            flops = sample_flops(self._shape, sample, prompt_is_new=prompt_is_new)
+        self._count(sample, prompt_is_new, flops)
+
+    def _count(self, sample: Sample, prompt_is_new: bool, flops: float | None) -> None:
+        prompt_tokens = sample.prompt_tokens if prompt_is_new else 0
+        self.usage += Usage(1, prompt_tokens, sample.completion_tokens, flops=flops)
 
     async def score(self, samples: Sequence[Sample], verifier: str, *, before: str = "") -> list[StepScores]:
         """The named verifier's scores, in order. Scoring again costs again.

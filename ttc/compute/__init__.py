@@ -7,7 +7,7 @@
 A multiply-add is 2 FLOPs. Norms, activations and the softmax are left out, as `torch.utils.flop_counter` leaves them out.
 """
 
-from ttc.compute.costs import Prices, critical_path, kv_bytes, kv_slots, sample_flops
+from ttc.compute.costs import Prices, continuation_flops, critical_path, kv_bytes, kv_slots, sample_flops
 from ttc.compute.shape import ModelShape, VisionShape, attended_pairs
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Prices",
     "VisionShape",
     "attended_pairs",
+    "continuation_flops",
     "critical_path",
     "kv_bytes",
     "kv_slots",

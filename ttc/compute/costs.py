@@ -24,6 +24,18 @@ def sample_flops(shape: ModelShape | None, sample: Sample, *, prompt_is_new: boo
     return float(flops)
 
 
+def continuation_flops(shape: ModelShape | None, sample: Sample, prefix_tokens: int, *, prefix_is_new: bool) -> float | None:
+    """FLOPs of going on after `prefix_tokens` of a reply: a reply costs the same drawn whole or in pieces.
+
+    The last token of the prefix was drawn but not fed back, which the first continuation of that prefix does for all.
+    """
+    if shape is None:
+        return None
+    cached = sample.prompt_tokens + prefix_tokens
+    first = shape.extend_flops(1, cached - 1, heads=1) if prefix_is_new else 0
+    return float(first + shape.decode_flops(sample.completion_tokens, cached))
+
+
 def kv_slots(prompt_tokens: int, completion_tokens: Sequence[int], block: int = KV_BLOCK) -> int:
     """Token slots held when all samples of one prompt are at their end: full blocks of the prompt are shared, the rest is not.
 
