@@ -169,6 +169,7 @@ async def _draw(
                                     plan.prompt,
                                     plan.config.sampling,
                                     shape=backend.shape(),
+                                    budget_tokens=getattr(strategy, "budget_tokens", None),
                                     verification=scoring,
                                 )
                                 tasks.create_task(_solve_one(session, strategy, results))

@@ -4,9 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ttc.strategies.adaptive_vote import AdaptiveVote
+from ttc.strategies.beam_search import DVTS, BeamSearch
 from ttc.strategies.best_of_n import BestOfN
 from ttc.strategies.filtered_vote import FilteredVote
 from ttc.strategies.oracle import Oracle
+from ttc.strategies.particle_filter import ParticleFilter
 from ttc.strategies.rejection import Rejection
 from ttc.strategies.shuffled_vote import ShuffledVote
 from ttc.strategies.single import ChainOfThought, Direct
@@ -14,6 +17,18 @@ from ttc.strategies.vote import Vote
 from ttc.strategies.weighted_vote import WeightedVote
 
 AnyStrategy = Annotated[
-    Direct | ChainOfThought | Vote | ShuffledVote | BestOfN | WeightedVote | FilteredVote | Rejection | Oracle,
+    Direct
+    | ChainOfThought
+    | Vote
+    | ShuffledVote
+    | BestOfN
+    | WeightedVote
+    | FilteredVote
+    | Rejection
+    | AdaptiveVote
+    | BeamSearch
+    | DVTS
+    | ParticleFilter
+    | Oracle,
     Field(discriminator="kind"),
 ]

@@ -1,20 +1,15 @@
 """Votes that weigh what a verifier, or the model's own confidence, gives them."""
 
-import zlib
 from collections.abc import Sequence
-from functools import lru_cache
 from math import comb
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ttc import estimators, select
 from ttc import pool as pools
 from ttc.pool import Outcome, Pool
 from ttc.records import Selection
 from ttc.session import Session
-from ttc.strategies.parallel import Verified
+from ttc.strategies.parallel import Verified, orders
 
 MOST_SUBSETS = 2_500
 """Subsets up to which enumerating costs no more than permuting."""
@@ -48,7 +43,7 @@ class WeightedVote(Verified, frozen=True, extra="forbid"):
         if comb(pool.n, k) <= MOST_SUBSETS:
             credit = weighted.enumerate(k)
         else:
-            credit = float(weighted.replay(_orders(pool.n, pool.question_id), k).mean())
+            credit = float(weighted.replay(orders(pool.n, pool.question_id), k).mean())
         coverage = estimators.vote_coverage_at_k(voters, k)
         return pools.outcome(pool, k, credit=credit, coverage=coverage, verifier=self.verifier)
 
@@ -56,9 +51,3 @@ class WeightedVote(Verified, frozen=True, extra="forbid"):
         if self.weights == "probability":
             return list(scores)
         return [None if score is None else select.clipped_logit(score) for score in scores]
-
-
-@lru_cache(maxsize=64)
-def _orders(n: int, question_id: str) -> NDArray[np.int64]:
-    """Questions are permuted independently, so that what permuting leaves of noise averages out over the data set."""
-    return estimators.permutations(n, stream=zlib.crc32(question_id.encode()))

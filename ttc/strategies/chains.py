@@ -1,0 +1,93 @@
+"""Replies that grow step by step under a verifier's eye: what beam search, tree search and particle filters share."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, Field
+
+from ttc import select
+from ttc.records import Sample, Selection
+from ttc.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A reply up to some step."""
+
+    reply: Sample
+    """All its steps as one sample, under the key and index of the last."""
+    text: str = ""
+    """What it says, the end of its last step included; the next step goes on behind it."""
+    ended: bool = False
+    """The model ended it, or nothing more can be drawn."""
+    score: float | None = None
+    """The verifier's for the reply so far; None where scoring failed."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Token ids of all its steps."""
+        return self.reply.token_ids
+
+    def then(self, step: Sample, stop: str, most_tokens: int) -> "Chain":
+        """The chain with one step more, not scored yet."""
+        ids = self.ids + step.token_ids
+        goes_on = step.tail.startswith(stop)
+        # Whoever reads an answer must know that a reply which could go on is cut here.
+        finish = "length" if goes_on else step.finish
+        reply = replace(step, text=self.text + step.text, finish=finish, token_ids=ids, completion_tokens=len(ids))
+        return Chain(reply, reply.text + step.tail, ended=not goes_on or len(ids) >= most_tokens)
+
+
+BEGINNING = Chain(Sample("", 0, "", ""))
+"""Nothing said yet."""
+
+
+class StepSearch(BaseModel, frozen=True, extra="forbid"):
+    """Chains of thought that a verifier scores after every step.
+
+    How a verifier makes one score of its steps (`aggregation`) is its own setting. Where the budget is spent, the search stands
+    by the best it has. Pruned, duplicate and unfinished chains count like all others.
+    """
+
+    verifier: str
+    """Name of a verifier under the run's `verifiers`."""
+    max_steps: int = Field(default=40, gt=0)
+    """Steps after which no chain goes on."""
+    stop: str = Field(default="\n", min_length=1)
+    """What ends a step."""
+    choose: Literal["best", "weighted_vote"] = "best"
+    """Among the chains at the end: the best scored, or the answer with the largest sum of scores."""
+    budget_tokens: int | None = Field(default=None, gt=0)
+    """Policy and verifier tokens after which no further round begins; the last one may go beyond."""
+    uses_gold: ClassVar[bool] = False
+
+    async def grow(self, session: Session, chains: Sequence[Chain], n: int = 1) -> list[list[Chain]]:
+        """For each chain, `n` scored children with one step more; equal ones both, for they are paid for.
+
+        Raises:
+            BudgetSpent: nothing was drawn.
+        """
+        drawn = await session.extend([chain.ids for chain in chains], self.stop, n)
+        scored = await gather(
+            *(session.score(steps, self.verifier, before=chain.text) for chain, steps in zip(chains, drawn, strict=True))
+        )
+        return [
+            [
+                replace(chain.then(step, self.stop, session.reply_tokens), score=one.score)
+                for step, one in zip(steps, scores, strict=True)
+            ]
+            for chain, steps, scores in zip(chains, drawn, scored, strict=True)
+        ]
+
+    def stand_by(self, session: Session, chains: Sequence[Chain]) -> Selection:
+        """The choice among the chains that have ended; where none has, among all."""
+        chains = [chain for chain in chains if chain.ended] or list(chains)
+        replies, scores = [chain.reply for chain in chains], [chain.score for chain in chains]
+        if self.choose == "best":
+            winner = select.best(scores)
+        else:
+            winner = select.weighted(session.classes(session.answers(replies)), scores)
+        # An index would not say which of the prefixes is meant.
+        return replace(session.stand_by(replies, winner, self.choose), sample=None)
