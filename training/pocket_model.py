@@ -1,7 +1,7 @@
 """The embedded model before training: its tokenizer, its processor and the shape of its network."""
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttc.pocket import exam
 from ttc.pocket.drawing import CELL, SIDE
@@ -137,13 +137,10 @@ def network(tokenizer, *, width: int, layers: int, vision_width: int, vision_lay
         },
         scale_factor=1,
         image_token_id=ids[IMAGE],
-        pad_token_id=ids[PAD],
-        bos_token_id=None,
-        eos_token_id=ids[END],
-        tie_word_embeddings=False,
+        **{"pad_token_id": ids[PAD], "bos_token_id": None, "eos_token_id": ids[END], "tie_word_embeddings": False},
         dtype="float32",
     )
-    model = Idefics3ForConditionalGeneration(config)
+    model: Any = Idefics3ForConditionalGeneration(config)
     torch.nn.init.normal_(model.model.vision_model.embeddings.position_embedding.weight, std=POSITION_SCALE)
     model.generation_config.update(eos_token_id=ids[END], pad_token_id=ids[PAD], bos_token_id=None)
     return model

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -20,9 +20,6 @@ from ttc.pocket import exam
 from ttc.pocket.checker import ANSWER, check
 from ttc.pocket.problem import Problem
 from ttc.prompts import render
-
-if TYPE_CHECKING:
-    from transformers import Idefics3ForConditionalGeneration, Idefics3Processor
 
 SEQUENCES = 240
 """Drawn at a time."""
@@ -60,8 +57,8 @@ class Drawn:
 
 
 def draw(
-    model: "Idefics3ForConditionalGeneration",
-    processor: "Idefics3Processor",
+    model: Any,
+    processor: Any,
     sources: Sequence[Problem],
     *,
     n: int,
@@ -88,7 +85,7 @@ def draw(
             yield Drawn(source, tuple(texts[rows]), int(lengths[rows].sum()))
 
 
-def _inputs(processor: "Idefics3Processor", sources: Sequence[Problem], style: str):
+def _inputs(processor: Any, sources: Sequence[Problem], style: str):
     questions = [exam.question(source) for source in sources]
     texts = [pocket_model.spoken(render(question, style=style)) for question in questions]
     images = [[_opened(source)] for source in sources]

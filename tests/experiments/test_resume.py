@@ -59,7 +59,7 @@ def page_of(run: Path) -> str:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("backend", "limit", "n"),
-    [(SCRIPTED, 60, 16), pytest.param(POCKET, 30, 16, marks=pytest.mark.slow)],
+    [(SCRIPTED, 60, 16), pytest.param(POCKET, 150, 32, marks=pytest.mark.slow)],
     ids=["scripted", "pocket"],
 )
 def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path, backend, limit, n):

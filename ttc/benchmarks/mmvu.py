@@ -53,9 +53,7 @@ class MMVU(BaseModel, frozen=True, extra="forbid"):
         rows = [_checked(row, source) for row in self._rows(source)]
         media = self._media(rows, source if source.is_dir() else source.parent)
         absent = sum(media[video].problem.startswith(NOT_THERE) for video in media)
-        problems = (
-            [f"{absent} of {len(media)} videos are not in {self.videos}; `fetch: true` gets them"] if absent else []
-        )
+        problems = [f"{absent} of {len(media)} videos are not in {self.videos}; `fetch: true` gets them"] if absent else []
         questions = [self._question(row, media[str(row["video"])], problems) for row in rows]
         golds = [_gold(row, question, problems) for row, question in zip(rows, questions, strict=True)]
         return seal(self.kind, self.split, questions, golds, revision=revision, problems=problems)
