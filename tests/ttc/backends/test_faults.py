@@ -1,6 +1,6 @@
 """A whole run through a server that fails 30 % of the calls, against the same run on it when it is calm.
 
-With TTC_SLOW=1 it takes over a minute; with TTC_SLOW=full attempts have 5 s, stalls last 60 s, and it takes ten minutes.
+Run with -m slow, for over a minute; with TTC_SLOW=full attempts have 5 s, stalls last 60 s, and it takes ten minutes.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from ttc.dispatcher import Dispatcher
 from ttc.records import Message, Prompt, Question, Sampling, Text
 
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("TTC_SLOW"), reason="takes minutes; set TTC_SLOW=1"),
+    pytest.mark.slow,
     pytest.mark.timeout(1200),
 ]
 
