@@ -5,10 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from pyarrow import dataset
 
+from experiments.config import strategy_name, validate
+from experiments.run import execute, plan
 from ttc import prompts
 from ttc.backends.scripted import Scripted
+from ttc.backends.transformers import Transformers
 from ttc.bank import Bank
+from ttc.benchmarks.pocket import Pocket
 from ttc.compute import ModelShape
 from ttc.dispatcher import Dispatcher
 from ttc.draw import Draw
@@ -19,7 +24,7 @@ from ttc.session import Session
 from ttc.strategies import DVTS, BeamSearch, ParticleFilter
 from ttc.strategies.beam_search import best
 from ttc.strategies.chains import Chain
-from verifiers import AnyVerifier
+from verifiers import AnyVerifier, Truth
 from verifiers import Scripted as Told
 
 QUESTION = Question("q", "pocket", "multiple-choice", "Which?", ("one", "two", "three"))
@@ -203,3 +208,33 @@ def test_draws_at_the_same_time_get_samples_of_their_own(tmp_path):
             return [sample.index for samples in drawn for sample in samples]
 
     assert asyncio.run(run()) == [0, 1, 2, 3]
+
+
+def test_with_a_model_every_token_that_the_engine_drew_is_counted_and_no_step_loses_its_end(tmp_path):
+    hard = Pocket(split="validation").load().questions[4]
+    assert hard.fields["topic_difficulty"] == "Hard"
+    tree = DVTS(verifier="v", subtrees=2, expand=2)
+    found = Ran(tmp_path, tree, Transformers(model="pocket"), question=hard, verifier=Truth(), sampling=Sampling(max_tokens=96))
+    rows = dataset.dataset(tmp_path / "samples").to_table().to_pylist()
+    assert found.usage.completion_tokens == found.executed.completion_tokens == sum(len(row["token_ids"]) for row in rows)
+    assert found.usage.samples == found.executed.samples == len(rows)
+    assert found.usage.prompt_tokens == rows[0]["prompt_tokens"]
+    assert {row["tail"] for row in rows} == {"\n", ""}
+    assert not any("\n" in row["text"] for row in rows)
+
+
+def test_a_run_gives_a_search_its_budget_and_marks_one_that_knows_the_truth(tmp_path):
+    search = {"kind": "beam_search", "verifier": "told", "width": 1, "expand": 2}
+    content = {
+        "benchmark": {"kind": "pocket", "split": "validation"},
+        "backend": {"kind": "scripted", "replies": [GOOD, BAD]},
+        "verifiers": {"told": {"kind": "scripted", "tokens_per_reply": 10, "scores": LIKES_GOOD}, "true": {"kind": "truth"}},
+        "strategies": [search, {**search, "budget_tokens": 26}, {**search, "verifier": "true"}],
+        "bank": str(tmp_path),
+        "limit": 3,
+    }
+    asked = validate(content, "test")
+    found = execute(plan(asked), asked.backend, Bank(asked.bank))
+    whole, cut, _ = (found.outcomes[strategy_name(one)].values() for one in asked.strategies)
+    assert [outcome.samples for points in (whole, cut) for [(_, outcome)] in points] == [6, 6, 6, 2, 2, 2]
+    assert [asked.uses_gold(one) for one in asked.strategies] == [False, False, True]
