@@ -23,10 +23,13 @@ class BeamSearch(StepSearch, frozen=True, extra="forbid"):
     """Chains kept."""
     expand: int = Field(default=4, gt=0)
     """Continuations drawn of each; `width * expand` first steps."""
+    narrowing: int = Field(default=0, ge=0)
+    """Chains fewer kept after each further step, down to one: wide where a chain's course is open, cheap where it is set (beam
+    annealing, Hu et al. 2025, arXiv:2504.10222)."""
 
     async def solve(self, session: Session) -> Selection:
         """Draw, score, prune, until every kept chain has ended."""
-        [beam] = await search(self, session, 1, self.width, self.expand)
+        [beam] = await search(self, session, 1, self.width, self.expand, self.narrowing)
         return self.stand_by(session, beam)
 
 
@@ -46,7 +49,9 @@ class DVTS(StepSearch, frozen=True, extra="forbid"):
         return self.stand_by(session, [chain for beam in beams for chain in beam])
 
 
-async def search(strategy: StepSearch, session: Session, beams: int, width: int, expand: int) -> list[list[Chain]]:
+async def search(
+    strategy: StepSearch, session: Session, beams: int, width: int, expand: int, narrowing: int = 0
+) -> list[list[Chain]]:
     """Independent beams in step with each other, so that what they draw does not depend on which is faster.
 
     Returns:
@@ -64,7 +69,7 @@ async def search(strategy: StepSearch, session: Session, beams: int, width: int,
         candidates = [[chain for chain in beam if chain.ended] for beam in kept]
         for (place, _), born in zip(growing, children, strict=True):
             candidates[place] += born
-        kept = [best(pool, width) for pool in candidates]
+        kept = [best(pool, max(1, width - step * narrowing)) for pool in candidates]
     return kept
 
 

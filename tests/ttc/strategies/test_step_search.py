@@ -83,6 +83,15 @@ def test_duplicates_are_kept_once_and_counted_every_time(tmp_path):
     assert found.usage == Usage(8, PROMPT, 4 * first + 2 * second + 2 * third, 8 * 10, None)
 
 
+def test_an_annealed_beam_keeps_fewer_chains_after_every_step(tmp_path):
+    wide, narrow = (Ran(tmp_path / str(fall), beam(width=3, narrowing=fall), Scripted(replies=THREE)) for fall in (0, 1))
+    # 3 x 2 first steps; of the 3, then 3 or 2, then 3 or 1 chains kept, each has two continuations
+    assert (wide.usage.samples, narrow.usage.samples) == (6 + 6 + 6 + 6, 6 + 6 + 4 + 2)
+
+
+THREE = [f"{word}\n{word} two\n{word} three\nAnswer: B" for word in ("red", "green", "blue")]
+
+
 def test_a_second_search_draws_nothing_and_counts_the_same(tmp_path):
     for strategy in (beam(width=2), DVTS(verifier="v", subtrees=3, expand=2), ParticleFilter(verifier="v", particles=5)):
         first, second = Ran(tmp_path / strategy.kind, strategy), Ran(tmp_path / strategy.kind, strategy)
