@@ -130,6 +130,15 @@ def test_open_questions_are_never_scored_by_letter_or_by_an_empty_reply(
     assert run(tmp_path, row, rules=["careful"]).rows[0].readings["careful"].correct is correct
 
 
+def test_a_verdict_that_an_earlier_evaluation_left_in_the_file_decides_nothing(tmp_path: Path):
+    file = tmp_path / "model_MMMU.json"
+    row = {"question": "How long?", "A": "251", "B": "Other Answers", "answer": "A"}
+    stale = {"index": 1, "prediction": "The total is 143 msec, see area A", "hit": 1}
+    file.write_text(json.dumps([row | stale, row | {"index": 2, "prediction": "251", "hit": 0}]))
+    found = scored(read(file, "mmmu"), "mmmu", rules=["careful"])
+    assert [one.readings["careful"].correct for one in found.rows] == [False, True]
+
+
 def test_vision_rows_without_a_question_are_read_by_their_options(tmp_path: Path):
     file = tmp_path / "vision.jsonl"
     file.write_text(json.dumps({"id": "test_Art_1", "options": "['yes', 'no']", "answer": "B", "response": "Answer: B"}))

@@ -1,6 +1,7 @@
 """The one door to compute: what is drawn, what comes from the bank, what is counted."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -50,6 +51,21 @@ def test_sixteen_then_sixty_four_draws_only_the_forty_eight_that_are_new(tmp_pat
     assert executed == 3 * 48
     assert [samples[:16] for samples in second] == first
     assert all([s.index for s in samples] == list(range(64)) for samples in second)
+
+
+def test_the_prompt_as_it_was_sent_is_kept_beside_its_samples(tmp_path):
+    bank, image = Bank(tmp_path), Media("image", 1, "00", data=b"no image at all")
+    asked = question(text="What is <image 1>?", media=(image,))
+    sent = prompts.render(asked, style="cot")
+
+    async def run() -> Sample:
+        async with Dispatcher(Scripted(replies=REPLIES), bank) as source:
+            return (await source.samples(asked, sent, SAMPLING, 1))[0]
+
+    key = asyncio.run(run()).key
+    ((role, parts),) = json.loads(bank.descriptions([key])[key])["prompt"]
+    assert (role, parts[0], parts[1]["image"]) == ("user", {"text": "What is "}, "00")
+    assert parts[2] == {"text": sent.messages[0].parts[2].text}  # pyright: ignore
 
 
 def test_another_run_seed_is_a_replicate_of_its_own(tmp_path):

@@ -38,6 +38,14 @@ def test_images_stand_at_their_markers_in_question_and_options_repeats_included(
     assert not any("<image" in piece for piece in rendered if isinstance(piece, str))
 
 
+def test_options_come_once_after_a_question_that_goes_on_beyond_its_image():
+    asked = question("Look at <image 1> and say which.", ("one", "two", "three", "four"))
+    before, picture, after = flow(render(asked, style="direct"))
+    assert (before, picture) == ("Look at ", 1)
+    assert str(after).startswith(" and say which.\n\n(A) one\n(B) two\n(C) three\n(D) four\n")
+    assert all(str(after).count(option) == 1 for option in ("(A)", "(B)", "(C)", "(D)"))
+
+
 def test_markers_of_any_spelling_are_found():
     assert [part for part in flow(render(question("<Image_1> and <image  1>"), style="cot")) if part == 1] == [1, 1]
 
@@ -136,13 +144,16 @@ def test_real_rows_render_in_every_official_form_with_each_reference_sent(shared
 
 def test_few_shot_turns_hold_their_images_in_order():
     examples = [
-        Example(question(id=f"dev_{n}", fields={"subject": subject}), Gold(f"dev_{n}", ("B",), explanation="Because."))
-        for n, subject in enumerate(["Art", "Math", "Math"])
+        Example(
+            question(f"See <image {n}>.", images=3, id=f"dev_{n}", fields={"subject": subject}),
+            Gold(f"dev_{n}", ("B",), explanation="Because."),
+        )
+        for n, subject in enumerate(["Art", "Math", "Math"], 1)
     ]
     asked = question(fields={"subject": "Math"})
     prompt = render(asked, style="cot", config=PromptConfig(shots=2), examples=examples)
     assert [message.role for message in prompt.messages] == ["user", "assistant", "user", "assistant", "user"]
-    assert len(prompt.media_parts) == 3
+    assert [part.media.marker for part in prompt.media_parts] == [2, 3, 1]
     assert prompt.messages[1].parts == (Text("Because.\n\nAnswer: B"),)
 
 

@@ -216,11 +216,12 @@ def test_an_unknown_refusal_is_the_requests_own_once_others_have_passed_and_else
     def answer(body: dict[str, Any], number: int):
         if asked(body) == "poison":
             return chat_server.Reply(400, {"error": {"message": "cannot parse this image"}})
-        return chat_server.says(body, "ok")
+        return chat_server.says(body, f"{asked(body)} indeed")
 
     chat_server.answer = answer
     samples = drawn(backend(concurrency=1), request("fine"), request("poison"), request("well"))
     assert [(s.question_id, s.status) for s in samples] == [("fine", "ok"), ("poison", "rejected"), ("well", "ok")]
+    assert [s.text for s in samples] == ["fine indeed", "", "well indeed"]
     with pytest.raises(UserError, match="cannot parse this image; mend the settings"):
         drawn(backend(concurrency=1), request("poison"))
 

@@ -76,9 +76,10 @@ def test_a_real_question_s_shuffled_option_images_keep_their_order(sample):
     assert [media.marker for media in music.media] == [1, 4, 2, 5, 3]
 
 
-@pytest.mark.parametrize("setting", ["standard(10 options)", "standard (10 options)", "Standard  ( 10 options )"])
-def test_a_setting_is_known_with_and_without_its_blank(setting):
-    assert MMMUPro.model_validate({"setting": setting}).setting == "standard (10 options)"
+@pytest.mark.parametrize("count", [4, 10])
+@pytest.mark.parametrize("setting", ["standard({} options)", "standard ({} options)", "Standard  ( {} options )"])
+def test_a_setting_is_known_with_and_without_its_blank(setting, count):
+    assert MMMUPro.model_validate({"setting": setting.format(count)}).setting == f"standard ({count} options)"
 
 
 def test_an_unknown_setting_lists_those_there_are():

@@ -1,6 +1,7 @@
 """A language model as judge, and the cascade: rulings read strictly, replies judged once, failures kept apart from wrong."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,28 @@ def test_a_second_judging_asks_nothing_and_one_that_was_cut_short_asks_for_the_r
     first = ModelJudge(backend=Scripted(replies=(RIGHT,), unavailable_after=10)).judge_many(items, bank)
     assert [verdict.credit for verdict in first] == [1.0] * 20
     assert ModelJudge(backend=Scripted(replies=(RIGHT,), unavailable_after=0)).judge_many(items, bank) == first
+
+
+def test_whatever_a_ruling_rests_on_makes_it_anew(tmp_path):
+    bank, one = Bank(tmp_path), item()
+    says(RIGHT).judge_many([one], bank)
+    changed = replace(one, question=replace(one.question, text="What now?")), replace(one, gold=Gold("q0", ("eight",)))
+    says(RIGHT).judge_many([one, *changed], bank)
+    assert bank.stats().samples == 3
+    assert says(WRONG).judge_many([one], bank)[0].credit == 0, "another judge"
+
+
+def test_a_rationale_is_never_shown_to_the_judge(chat_server, tmp_path):
+    chat_server.answer = lambda body, number: chat_server.says(body, RIGHT)
+    told = replace(item(), gold=Gold("q0", ("seven newtons",), explanation="itвЂ™s damaged"))
+    ModelJudge(backend=OpenAI(model="m", base_url=chat_server.url)).judge_many([told], Bank(tmp_path))
+    assert "damaged" not in json.dumps(chat_server.bodies, ensure_ascii=False)
+
+
+def test_a_judge_that_answers_404_gives_no_verdict(chat_server, tmp_path):
+    chat_server.answer = lambda body, number: chat_server.Reply(404, {"error": {"message": "no model m"}})
+    with pytest.raises(BackendUnavailable, match="answers 404"):
+        ModelJudge(backend=OpenAI(model="m", base_url=chat_server.url)).judge_many([item()], Bank(tmp_path))
 
 
 def test_equal_replies_to_one_question_are_paid_for_once(tmp_path):
