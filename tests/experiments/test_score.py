@@ -133,7 +133,7 @@ def test_open_questions_are_never_scored_by_letter_or_by_an_empty_reply(
 def test_a_verdict_that_an_earlier_evaluation_left_in_the_file_decides_nothing(tmp_path: Path):
     file = tmp_path / "model_MMMU.json"
     row = {"question": "How long?", "A": "251", "B": "Other Answers", "answer": "A"}
-    stale = {"index": 1, "prediction": "The total is 143 msec, see area A", "hit": 1}
+    stale = {"index": 1, "prediction": "A", "hit": 1}
     file.write_text(json.dumps([row | stale, row | {"index": 2, "prediction": "251", "hit": 0}]))
     found = scored(read(file, "mmmu"), "mmmu", rules=["careful"])
     assert [one.readings["careful"].correct for one in found.rows] == [False, True]
