@@ -80,6 +80,7 @@ class Results:
     live: dict[tuple[str, int | None], dict[str, tuple[Selection, Usage]]] = field(default_factory=dict)
     """Strategy name and n, where it has one -> question id -> what it stands by and what it cost, if it was run live."""
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
+    """Strategies in the config's order."""
     pools: dict[str, dict[str, Pool]] = field(default_factory=dict)
     """Strategy name -> question id -> the samples as it sees them, for parallel strategies."""
     executed: Usage = field(default_factory=Usage)
@@ -136,6 +137,8 @@ def execute(
         _score(results, bank, run)
     _evaluate(results, backend)
     _evaluate_live(results, bank)
+    order = [strategy_name(strategy) for strategy in plan.config.strategies]
+    results.outcomes = dict(sorted(results.outcomes.items(), key=lambda item: order.index(item[0])))
     return results
 
 

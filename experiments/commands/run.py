@@ -69,11 +69,11 @@ def _count(name: str, config: "RunConfig") -> None:
     if planned is None or identity is None or missing:
         raise UserError(f"{name}: {'; '.join(missing)}")
     wanted = planned.wanted(identity)
-    live = [strategy.kind for strategy in config.strategies if not hasattr(strategy, "draw")]
+    live = dict.fromkeys(strategy.kind for strategy in config.strategies if not hasattr(strategy, "draw"))
     print(
         f"{name}: {len(planned.exam.questions):,} questions of {planned.exam.name} {planned.exam.split}, "
         f"{sum(wanted.values()):,} samples wanted, {lacking(Bank(config.bank), wanted):,} to draw"
-        + (f", and what {', '.join(live)} will ask for" if live else "")
+        + (f"; not counted: what {', '.join(live)} will ask for as they go" if live else "")
     )
     for problem in planned.exam.problems[:5]:
         print(f"  data: {problem}")

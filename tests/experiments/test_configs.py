@@ -1,4 +1,4 @@
-"""The configs of configs/runs: what they need, and whole runs of each on small copies of the data, with a tiny Qwen2.5-VL."""
+"""The shipped configs: what they need, and whole runs of each on small copies of the data, with a tiny Qwen2.5-VL."""
 
 import importlib.util
 import json
@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from experiments.config import read_yaml, validate
+from experiments.config import override, read_yaml, validate
+from experiments.curves import Curves
 from ttc.bank import Bank
 from ttc.pocket.parquet import write_parquet
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "configs/runs").glob("mm*.yaml"))
+SWEEPS = sorted((ROOT / "configs/sweeps").glob("mm*.yaml"))
 TEMPLATES = ROOT / "ttc/prompts"
 
 each_config = pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
@@ -100,6 +102,44 @@ def test_a_config_runs_to_its_report_where_data_and_a_model_are_there(
     hidden = config.stem.endswith("_test")
     assert ("without looking: uniform guess" in shown) == ("Without looking" in page) == (not hidden)
     assert ("ungraded" in shown) == ("the golds are hidden" in shown) == hidden
+
+
+@pytest.mark.parametrize("config", SWEEPS, ids=lambda path: path.stem)
+def test_the_whole_experiment_runs_where_data_and_a_model_are_there(
+    config: Path, hub: Any, tiny_qwen: Path, ttc: Callable[..., Any], run: Callable[..., Any], tmp_path: Path
+):
+    strategies = read_yaml(config)["strategies"]
+    sizes = [f"strategies.{place}.n=4" for place, strategy in enumerate(strategies) if "n" in strategy]
+    backend = f"backend={{kind: transformers, model: {tiny_qwen}}}"
+    small = [backend, "sampling.max_tokens=3", "ks=[1, 4]", *sizes, *hub.for_config(f"{config.stem}_validation")]
+    counted = ttc("run", config, "--dry-run", *small, f"bank={tmp_path / 'empty'}")
+    assert "to draw; not counted: what beam_search will ask for" in counted.out
+    folder, _ = run(config, *small)
+    found = Curves.from_json((folder / "curves.json").read_text(encoding="utf-8"))
+    assert found.fields == tuple(read_yaml(config)["by"])
+    kinds = [entrant.name.partition("(")[0] for entrant in found.entrants]
+    assert kinds == ["direct", "cot", "vote", "best_of_n", "rejection", "beam_search", "oracle"]
+    points = {curve.strategy.partition("(")[0]: [point.k for point in curve.points] for curve in found.overall.curves}
+    assert all(points[kind] == [1, 4] for kind in ("vote", "best_of_n", "rejection", "oracle"))
+    assert points["beam_search"] == [16]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(f'data-field="{field}"' in page for field in found.fields)
+
+
+@pytest.mark.parametrize("config", [*SWEEPS, ROOT / "configs/sweeps/pocket_strategies.yaml"], ids=lambda path: path.stem)
+def test_what_the_comments_of_a_sweep_propose_is_sound(config: Path):
+    content = uncommented(config)
+    for key, values in content.pop("grid", {}).items():
+        for value in values:
+            validate(override(content, [f"{key}={value}"]), config.name)
+    validate(content, config.name)
+
+
+def uncommented(config: Path) -> dict[str, Any]:
+    """The config with the grid that its comments show."""
+    text = config.read_text(encoding="utf-8")
+    body, _, grid = text.partition("# grid:")
+    return yaml.safe_load(body + ("grid:" + grid.replace("\n#", "\n") if grid else ""))
 
 
 @pytest.mark.parametrize("config", [path for path in SHIPPED if "validation" not in path.stem], ids=lambda path: path.stem)

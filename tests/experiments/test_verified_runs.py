@@ -161,6 +161,24 @@ def test_a_live_strategy_listed_with_several_n_has_a_point_for_each_and_draws_on
         config(tmp_path, many, many)
 
 
+class Slow(Twice, frozen=True, extra="forbid"):
+    """Finishes on every question after `Twice` has."""
+
+    kind: Literal["slow"] = "slow"
+
+    async def solve(self, session: Session) -> Selection:
+        for _ in range(5):
+            chosen = await super().solve(session)
+        return chosen
+
+
+def test_strategies_come_in_the_configs_order_whichever_finishes_first(tmp_path):
+    asked = config(tmp_path, BEST, ORACLE)
+    best, oracle = asked.strategies
+    found = run(asked.model_copy(update={"strategies": (Slow(), best, Twice(), oracle)}))
+    assert list(found.outcomes) == ["slow", "best_of_n(verifier=noise)", "twice", "oracle"]
+
+
 def test_a_capped_reply_has_no_answer_at_all_beside_an_uncapped_one(tmp_path):
     found = run(config(tmp_path, {"kind": "vote", "n": 8}))
     one = next(iter(found.graded["cot"].values()))
