@@ -41,6 +41,11 @@ def main() -> None:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        if error.filename is None:  # no path of the user's
+            raise
+        print(f"error: {error.filename}: {error.strerror}; choose a place that can be read and written", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ class Comparison:
     """Mean accuracy of the first and of the other curve over log2 tokens, on the range that both cover; None without one."""
     adjusted_p: float
     """By Holm over everything compared here."""
+    questions: int
+    """That both runs have; the accuracies are over these."""
 
 
 def compare(runs: Sequence[Path], *, force: bool = False, seed: int = 0) -> list[Comparison]:
@@ -87,7 +89,8 @@ def _compared(
     except ValueError:  # one budget, or no range of tokens that both cover
         areas = None
     test = "McNemar" if exact else "sign flips"
-    return Comparison(run, strategy, ks[-1], float(first.mean()), float(second.mean()), difference, test, areas, p)
+    means = float(first.mean()), float(second.mean())
+    return Comparison(run, strategy, ks[-1], *means, difference, test, areas, p, len(shared))
 
 
 def _mean_point(outcomes: Sequence[Outcome]) -> tuple[float, float]:
@@ -109,7 +112,8 @@ def _check_data(first: Path, other: Path, *, force: bool) -> None:
 def table(found: Sequence[Comparison], first: Path) -> Table:
     """What a terminal shows."""
     caption = (
-        "differences in points with 95 % intervals; p after Holm, by sign flips of clusters or, with *, McNemar's exact test; "
+        "over the questions that both have; differences in points with 95 % intervals; p after Holm, by sign flips of clusters "
+        "or, with *, McNemar's exact test; "
         "can find: the smallest difference that this many questions would show; areas: mean accuracy over log tokens, on the "
         "range that both curves cover"
     )
@@ -117,7 +121,7 @@ def table(found: Sequence[Comparison], first: Path) -> Table:
     title = f"{runs[0] if len(runs) == 1 else 'runs'} against {first}"
     shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     shown.add_column("strategy", no_wrap=True)
-    for heading in ("first", "this", "difference", "p", "can find", "areas"):
+    for heading in ("questions", "first", "this", "difference", "p", "can find", "areas"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
         if len(runs) > 1:
@@ -133,6 +137,7 @@ def _cells(one: Comparison) -> list[str]:
     spread, least = one.difference.interval, one.difference.detectable
     return [
         f"{one.strategy}@{one.k}",
+        f"{one.questions:,}",
         f"{100 * one.first:.1f}",
         f"{100 * one.other:.1f}",
         f"{100 * spread.mean:+.1f} [dim]{100 * spread.low:+.1f}..{100 * spread.high:+.1f}[/dim]",

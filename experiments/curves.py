@@ -5,7 +5,7 @@
 Every mean is over all questions of a group: one without an outcome (an error) has credit 0 and stays in the denominator.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,6 +168,14 @@ class Curves:
         return TypeAdapter(Curves).validate_json(text)
 
 
+def check_fields(questions: Sequence[Question], fields: Iterable[str]) -> None:
+    """Refuse a field that no question has, naming those there are."""
+    for field in fields:
+        if not any(values_of(question, field) for question in questions):
+            known = sorted({name for question in questions for name in question.fields})
+            raise UserError(f"no question has the field {field!r}; fields there are: {', '.join(known) or 'none'}")
+
+
 def values_of(question: Question, field: str) -> tuple[str, ...]:
     """The values of a field, none or several; a question with several counts once under each."""
     value = question.fields.get(field, ())
@@ -205,10 +213,7 @@ def curves(
         UserError: no question has a field named in `by`.
     """
     by = tuple(dict.fromkeys(by))
-    for field in by:
-        if not any(values_of(question, field) for question in questions):
-            known = sorted({name for question in questions for name in question.fields})
-            raise UserError(f"no question has the field {field!r}; fields there are: {', '.join(known) or 'none'}")
+    check_fields(questions, by)
     oracles = oracles or {}
     ceilings = {name: oracle for name, oracle in oracles.items() if name not in golds}
     panel = Panel.build(questions, outcomes)

@@ -46,9 +46,11 @@ class Outlook:
     """The whole run."""
 
     draws: tuple[Forecast, ...]
+    lacking: int
+    """Samples that the bank does not hold, the probe's being there now."""
     hours: float | None
-    """To draw what the bank lacks, at the probe's own rate: rather too much, since small batches are slow. None where the bank
-    held the whole probe."""
+    """To draw those at the probe's own rate: rather too much, since small batches are slow. None where the bank held the whole
+    probe, so that nothing was timed."""
 
 
 def forecast(
@@ -68,9 +70,10 @@ def forecast(
     fresh = lacking(bank, probe.wanted(identity))
     clock = _Clock(on_sample)
     drawn = draw_all(probe, config.backend, bank, on_sample=clock)
-    hours = lacking(bank, plan.wanted(identity)) * clock.seconds / fresh / 3600 if fresh else None
+    left = lacking(bank, plan.wanted(identity))
+    hours = left * clock.seconds / fresh / 3600 if fresh else None
     return Outlook(
-        tuple(_forecast(plan, label, draw, list(drawn[label].values())) for label, draw in plan.draws.items()), hours
+        tuple(_forecast(plan, label, draw, list(drawn[label].values())) for label, draw in plan.draws.items()), left, hours
     )
 
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, get_args
 
 from experiments.config import RunConfig, strategy_name
+from experiments.curves import check_fields
 from experiments.limit import limited
 from ttc import keys, prompts
 from ttc.bank import Bank
@@ -93,13 +94,18 @@ class Results:
 
 
 def plan(config: RunConfig) -> Plan:
-    """Load the questions and find out which samples the strategies share."""
+    """Load the questions and find out which samples the strategies share.
+
+    Raises:
+        UserError: as the benchmark's `load`, or no question has a field that the config groups by.
+    """
     draws: dict[str, Draw] = {}
     for strategy in config.parallel:
         for draw in filter(None, (strategy.draw, getattr(strategy, "fallback_draw", None))):
             label, whole = draw_label(draw), draw.model_copy(update={"cap_tokens": None})
             draws[label] = max(draws.get(label, whole), whole, key=lambda d: d.n)
     exam = limited(config.benchmark.load(), config.limit)
+    check_fields(exam.questions, config.by or ())
     return Plan(config, opened(exam) if config.prompt.options == "none" else exam, draws, _examples(config))
 
 

@@ -8,7 +8,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -144,14 +144,14 @@ class Prompt:
 class Sampling(BaseModel, frozen=True, extra="forbid"):
     """How completions are drawn. Every field is part of a sample's key."""
 
-    temperature: float = Field(default=1.0, ge=0)
+    temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """0 is greedy decoding: one sample, whatever the seed."""
     top_p: float = Field(default=1.0, gt=0, le=1)
     top_k: int = Field(default=0, ge=0)
     """0 leaves all tokens in."""
     max_tokens: int = Field(default=1024, gt=0)
     """Completion tokens after which a sample ends with finish `length`."""
-    stop: tuple[str, ...] = ()
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Strings that end a completion; they are not part of its text."""
     logprobs: bool = False
     """Keep the log-probability of each drawn token."""

@@ -1,9 +1,12 @@
 """`ttc cost`: what a run will take, before it starts."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from experiments.forecast import Outlook
 
 
 def cost(
@@ -24,7 +27,8 @@ def cost(
 
     for name, checked in points(config, assignments or []).items():
         planned, bank = plan(checked), Bank(checked.bank)
-        with drawing(name, questions * samples * len(planned.draws)) as on_sample:
+        most = min(questions, len(planned.exam.questions)) * sum(min(samples, draw.n) for draw in planned.draws.values())
+        with drawing(name, most) as on_sample:
             found = forecast(planned, bank, questions=questions, samples=samples, on_sample=on_sample)
         table = Table("draw", title=f"{name}: {len(planned.exam.questions):,} questions", box=None, padding=(0, 1, 0, 0))
         for heading in ("samples", "prompt tokens", "completion tokens", "FLOPs", "KV of a question", "money"):
@@ -36,4 +40,12 @@ def cost(
             money = "no prices" if one.money is None else f"{one.money:,.2f}"
             table.add_row(one.draw, f"{one.samples:,}", f"{one.prompt_tokens:,.0f}", spread, flops, memory, money)
         Console().print(table)
-        print("nothing left to draw" if found.hours is None else f"about {found.hours:,.2f} hours for what the bank lacks")
+        print(_left(found))
+
+
+def _left(found: "Outlook") -> str:
+    if not found.lacking:
+        return "nothing left to draw"
+    if found.hours is None:
+        return f"{found.lacking:,} samples left to draw; untimed, since the bank held the whole probe; raise --samples"
+    return f"about {found.hours:,.2f} hours for the {found.lacking:,} samples that the bank lacks"

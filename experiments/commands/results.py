@@ -19,7 +19,9 @@ Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
 
 def curves(
     run: Run,
-    by: Annotated[str, typer.Option(help="Fields of the questions, comma-separated.")] = "topic_difficulty",
+    by: Annotated[
+        str | None, typer.Option(help="Fields of the questions, comma-separated.  [default: the first field of the run's page]")
+    ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Also write the curves to this file.")] = None,
 ) -> None:
     """Accuracy against compute of a run, in all and by any field of its questions."""
@@ -29,7 +31,10 @@ def curves(
     from experiments.curves import table
 
     questions, outcomes = folder.read_outcomes(run)
-    fields = [field.strip() for field in by.split(",") if field.strip()]
+    if by is None:
+        fields = list(_fields(questions, folder.read_config(run).by)[:1])
+    else:
+        fields = [field.strip() for field in by.split(",") if field.strip()]
     found = _curves(questions, outcomes, folder.read_manifest(run), fields)
     for field in fields or [""]:
         Console().print(table(found, field))
@@ -100,8 +105,7 @@ def write_results(
     from experiments.yardsticks import reference_lines, unanswered_lines
 
     config, questions = results.plan.config, results.plan.exam.questions
-    present = {field for question in questions for field in question.fields}
-    fields = [field for field in ("topic_difficulty", "subject") if field in present] if config.by is None else config.by
+    fields = _fields(questions, config.by)
     found = _curves(questions, results.outcomes, facts, fields)
     (folder / "curves.json").write_text(found.to_json(), encoding="utf-8")
     write_report(page or folder / "report.html", facts, found, results)
@@ -109,6 +113,14 @@ def write_results(
     for line in (*unanswered_lines(results.graded), *reference_lines(results.plan.exam)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found
+
+
+def _fields(questions: "Sequence[Question]", by: Sequence[str] | None) -> Sequence[str]:
+    """Fields that get curves of their own: those of the config, else the usual ones that the questions have."""
+    if by is not None:
+        return by
+    present = {field for question in questions for field in question.fields}
+    return [field for field in ("topic_difficulty", "subject") if field in present]
 
 
 def _curves(questions: "Sequence[Question]", outcomes: "Outcomes", facts: "Manifest", fields: Sequence[str]) -> "Curves":

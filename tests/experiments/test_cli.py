@@ -51,6 +51,8 @@ def config(tmp_path: Path):
         ({"benchmark": {"kind": "mmmu", "path": "/no/such/place"}}, [], ["/no/such/place"]),
         ({"benchmark": {"kind": "pocket", "split": "test"}}, [], ["prompt_chosen_by"]),
         ({"grid": {"sampling.temperature": [0.5, -1]}}, [], ["temperature=-1", "sampling.temperature", "-1"]),
+        ({}, ["sampling.temperature=.inf"], ["sampling.temperature", "finite"]),
+        ({}, ['sampling.stop=[""]'], ["sampling.stop.0", "at least 1 character"]),
         ({}, ["sampling.temperature"], ["key=value"]),
         ({}, ["strategies.9.n=3"], ["strategies.9.n"]),
         ({}, ["--limit", "0"], ["limit", "0"]),
@@ -146,3 +148,42 @@ def test_show_places_images_and_lists_what_came(monkeypatch, capsys, tmp_path, c
     assert ttc(monkeypatch, "show", out, "nothing") == 2
     assert "there are" in capsys.readouterr().err
     assert ttc(monkeypatch, "show", "pocket", "nothing") == 2
+
+
+def test_a_place_that_cannot_be_written_is_one_line(monkeypatch, capsys, tmp_path, config):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert ttc(monkeypatch, "run", config(), "--out", tmp_path / "file" / "run") == 2
+    first = capsys.readouterr().err
+    assert ttc(monkeypatch, "run", config(), "--out", tmp_path / "run") == 0
+    capsys.readouterr()
+    assert ttc(monkeypatch, "curves", tmp_path / "run", "--json", tmp_path / "no" / "curves.json") == 2
+    for message in (first, capsys.readouterr().err):
+        assert message.count("\n") == 1
+        assert str(tmp_path) in message
+
+
+@pytest.mark.parametrize("arguments", [[], ["--dry-run"]])
+def test_a_field_that_no_question_has_is_refused_before_anything_is_drawn(monkeypatch, capsys, tmp_path, config, arguments):
+    assert ttc(monkeypatch, "run", config(by=["levl"]), "--out", tmp_path / "run", *arguments) == 2
+    assert "'levl'; fields there are" in capsys.readouterr().err
+    assert not (tmp_path / "bank" / "samples").exists()
+
+
+def test_curves_are_by_the_field_of_the_run_where_none_is_named(monkeypatch, capsys, tmp_path, config):
+    (tmp_path / "own.jsonl").write_text('{"id": "q", "question": "?", "gold": "7", "level": "Easy"}\n', encoding="utf-8")
+    own = config(benchmark={"kind": "jsonl", "path": str(tmp_path / "own.jsonl")}, by=["level"])
+    assert ttc(monkeypatch, "run", own, "--out", tmp_path / "run") == 0
+    capsys.readouterr()
+    assert ttc(monkeypatch, "curves", tmp_path / "run") == 0
+    assert "by level" in capsys.readouterr().out
+
+
+def test_cost_counts_what_is_left_also_where_the_bank_holds_the_whole_probe(monkeypatch, capsys, config):
+    path = config()
+    asked = ["cost", path, "--questions", "4", "--samples", "2"]
+    assert ttc(monkeypatch, *asked) == 0
+    assert "hours for the 96 samples that the bank lacks" in capsys.readouterr().out
+    assert ttc(monkeypatch, *asked) == 0
+    assert "96 samples left to draw; untimed" in capsys.readouterr().out
+    assert ttc(monkeypatch, *asked, "limit=4", "strategies.1.n=2", "strategies.2.n=2") == 0
+    assert "nothing left to draw" in capsys.readouterr().out
