@@ -72,9 +72,9 @@ def json_rows(file: Path) -> list[Row]:
         UserError: missing, not JSON, or not objects.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: cannot be read ({error}); give the path of the released JSON file") from error
+        raise UserError(f"{file}: cannot be read ({error}); give the path of a JSON or JSON lines file") from error
     if file.suffix == ".jsonl":
         # not splitlines(), which also splits at the separators that JSON texts may hold
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -83,12 +83,15 @@ def json_rows(file: Path) -> list[Row]:
         parsed = _parsed(text, str(file))
     rows: list[Row] = [row for row in parsed if isinstance(row, dict)] if isinstance(parsed, list) else []
     if not isinstance(parsed, list) or len(rows) < len(parsed):
-        raise UserError(f"{file}: not a list of JSON objects; give the released file, one object for each question")
+        raise UserError(f"{file}: not a list of JSON objects; give a file with one object for each question")
     return rows
 
 
 def _parsed(text: str, where: str) -> object:
     try:
-        return json.loads(text)
+        parsed = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(parsed, ensure_ascii=False).encode()  # half of a surrogate pair is JSON, but no text
+        return parsed
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{where}: not JSON ({error}); fetch the file again") from error
+        raise UserError(f"{where}: not JSON ({error}); fetch the file again, or mend the line") from error

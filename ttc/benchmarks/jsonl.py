@@ -3,8 +3,8 @@
     {"id": "q1", "question": "What is <image 1>?", "options": ["a", "b"], "gold": "A", "images": ["q1.png"], "level": "Easy"}
 
 `question_type` is multiple-choice or open (told by the options where left out); `gold` is a letter, a text or a list of texts;
-images are `images`, a list in the order of their numbers, or `image_1`, `image_2` ...; `image` and `video` stand before the
-text. Any other key is a field to group by.
+images are `images`, one or a list in the order of their numbers, or `image_1`, `image_2` ...; `image` and `video` stand before
+the text. Any other key is a field to group by.
 """
 
 import base64
@@ -61,7 +61,8 @@ class Jsonl(BaseModel, frozen=True, extra="forbid"):
             yield media_from_file(str(row["video"]), root=self.path.expanduser().parent, kind="video")
         if row.get("image"):
             yield self._image(row["image"], 0)
-        for marker, image in enumerate(row.get("images") or [], start=1):
+        images = row.get("images") or []
+        for marker, image in enumerate([images] if isinstance(images, str) else images, start=1):
             yield self._image(image, marker)
         for name, image in row.items():
             head, _, number = name.rpartition("_")

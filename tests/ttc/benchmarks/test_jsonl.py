@@ -78,11 +78,19 @@ def test_clusters_are_questions_that_share_an_image(folder: Path):
         ([ROW, ROW], "1 ids occur more than once, such as 'q1'"),
         ([{**ROW, "gold": "C"}], r"exam.jsonl, row 1: gold 'C' is neither"),
         ([["a"]], "not a list of JSON objects"),
+        ([{**ROW, "question": "half a pair \ud800"}], "line 1: not JSON .*surrogates"),
     ],
 )
 def test_a_wrong_file_is_one_clear_line(folder: Path, rows: list[Any], message: str):
     with pytest.raises(UserError, match=message):
         load(folder, *rows)
+
+
+def test_a_byte_order_mark_a_whole_pair_and_a_lone_image_name_are_read(folder: Path):
+    row = {"id": "q", "question": "\N{GRINNING FACE}", "gold": "x", "images": "q1.png"}
+    (folder / "exam.jsonl").write_text("\ufeff" + json.dumps(row), encoding="utf-8")
+    exam = Jsonl(path=folder / "exam.jsonl").load()
+    assert (exam.questions[0].text, len(exam.questions[0].media), exam.problems) == ("\N{GRINNING FACE}", 1, ())
 
 
 def test_a_missing_file_is_one_clear_line(tmp_path: Path):
