@@ -53,10 +53,13 @@ def import_outputs(
         "bank": str(bank),
     }
     config = validate(settings, f"import {path}")
-    counts = Counter(reply.id for reply in foreign.read(path, outputs["benchmark"], form=form).replies)
+    found = foreign.read(path, outputs["benchmark"], form=form)
+    counts = Counter(reply.id for reply in found.replies)
     n = min(counts.values())
     if n > 1 and style == "cot":
         settings["strategies"] = [{"kind": "vote", "n": n}, {"kind": "oracle", "n": n}]
+    if found.form == "samples":
+        settings["judge"] = {"kind": "stored", "outputs": str(path), **outputs}
     exam = config.benchmark.load()
     return Imported(settings, exam, counts.total(), asyncio.run(_draw(config, exam, counts, style)))
 

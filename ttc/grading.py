@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import starmap
 from multiprocessing import get_context
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ttc import answers as reading
 from ttc.bank import Bank
@@ -15,9 +15,13 @@ from ttc.compute import ModelShape
 from ttc.draw import Draw
 from ttc.judges.item import Item
 from ttc.judges.rules import Rules
+from ttc.judges.stored import StoredVerdicts
 from ttc.pool import Pool
 from ttc.protocols import ReadingJudge, Verifier
 from ttc.records import Answer, Gold, Question, Sample, StepScores, Verdict
+
+if TYPE_CHECKING:
+    from ttc.outputs import Reply
 
 T = TypeVar("T")
 PARALLEL_FROM = 50_000
@@ -98,6 +102,9 @@ class Job:
 
 def grade_all(jobs: Sequence[Job], judge: Rules | ReadingJudge, bank: Bank) -> list[Graded]:
     """Grade many questions, in order: by rules in several processes where it pays, then by a reading judge if there is one."""
+    if isinstance(judge, StoredVerdicts):
+        replies = judge.by_question()
+        return [_as_stored(job, judge, replies.get(job.question.id, [])) for job in jobs]
     rules = judge if isinstance(judge, Rules) else Rules()
     pairs = [(job, rules) for job in jobs]
     workers = os.cpu_count() or 1
@@ -125,6 +132,14 @@ def grade(job: Job, rules: Rules) -> Graded:
             judged[answer] = rules.judge(job.question, job.gold, answer)
     verdicts = tuple(judged[answer] for answer in answers)
     return Graded(job.question, job.samples, tuple(answers), verdicts, reading.classes(job.question, answers))
+
+
+def _as_stored(job: Job, judge: StoredVerdicts, replies: Sequence["Reply"]) -> Graded:
+    """The samples of one question as the outputs have them."""
+    answers, verdicts = zip(*(judge.read(sample, replies) for sample in job.samples), strict=True)
+    numbers: dict[str, int] = {}
+    classes = tuple(numbers.setdefault(answer.value, len(numbers)) if answer.value is not None else None for answer in answers)
+    return Graded(job.question, job.samples, answers, verdicts, classes)
 
 
 def _grade_pair(pair: tuple[Job, Rules]) -> Graded:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -87,6 +88,49 @@ def test_the_command_writes_a_config_that_runs_and_draws_nothing(tmp_path):
     assert "1 of 1 replies to 1 questions are new" in done.output
     config = validate(yaml.safe_load((tmp_path / "run.yaml").read_text()), "run.yaml")
     assert lacking(Bank(config.bank), plan(config).wanted(config.backend.identity())) == 0
+
+
+def accuracy(results: Results, strategy: str) -> dict[int, float]:
+    """By k, over all questions."""
+    columns = zip(*results.outcomes[strategy].values(), strict=True)
+    return {points[0][0]: fmean(outcome.credit for _, outcome in points) for points in columns}
+
+
+def test_real_judged_samples_give_the_published_curves_at_every_k(shared: Path, tmp_path):
+    """100 puzzles with 100 samples each, judged by their own evaluator."""
+    imported = import_outputs(shared / "data/samples/game24_gpt4_100x100.jsonl", tmp_path)
+    results = ran({**imported.settings, "ks": list(range(1, 101))}, tmp_path)
+    reached, voted = accuracy(results, "oracle"), accuracy(results, "vote")
+    assert [round(reached[k], 4) for k in (1, 10, 100)] == [0.0403, 0.2148, 0.49]
+    assert (round(voted[1], 4), round(voted[100], 4)) == (0.0403, 0.0883)
+    assert list(reached.values()) == sorted(reached.values())
+    assert list(reached) == list(range(1, 101))
+
+
+def test_stored_answers_are_one_vote_only_where_they_are_equal_to_the_letter_and_keep_their_credit(tmp_path):
+    samples = [
+        {"answer": "1/2", "score": 0.25},
+        {"answer": "0.5", "score": 1},
+        {"answer": "1/2", "score": 0.25},
+        {"answer": None},
+    ]
+    judged = [{"score": 0, **sample} for sample in samples]
+    imported = import_outputs(write(tmp_path / "out.jsonl", {"id": "q", "samples": judged}), tmp_path / "bank")
+    results = ran(imported.settings, tmp_path / "bank")
+    assert results.graded["cot"]["q"].classes == (0, 1, 0, None)
+    assert right(results) == {"q": 0.25}
+    told = folder.manifest(results, results.plan.config.backend, "run")["judged"]
+    assert told == {"stored": 4}
+
+
+def test_stored_verdicts_are_for_the_replies_they_were_given_to(tmp_path):
+    one, other = (
+        write(tmp_path / f"{answer}.jsonl", {"id": "q", "samples": [{"answer": answer, "correct": True}]}) for answer in "ab"
+    )
+    imported = import_outputs(one, tmp_path / "bank")
+    settings = {**imported.settings, "judge": {"kind": "stored", "outputs": str(other)}}
+    with pytest.raises(UserError, match=r"b.jsonl does not hold sample 0 of question q"):
+        ran(settings, tmp_path / "bank")
 
 
 def test_an_unknown_benchmark_or_file_is_one_clear_line(tmp_path):

@@ -58,6 +58,29 @@ def test_a_malformed_file_is_named_with_its_line(tmp_path: Path, row: Any, messa
         read(lines(tmp_path / "out.jsonl", row), "jsonl", form="jsonl")
 
 
+def test_judged_samples_keep_answer_and_credit_and_tell_that_they_are_of_several_models(tmp_path: Path):
+    samples = [
+        {"answer": "7", "text": "so it is 7", "correct": 1, "model": "one"},
+        {"answer": 8, "score": 0.25, "model": "two"},
+        {"answer": None, "score": 0.0, "model": "two"},
+        {"answer": "9", "model": "two"},
+    ]
+    outputs = read(lines(tmp_path / "out.jsonl", {"id": "q", "task": "sums", "samples": samples}), "jsonl")
+    assert outputs.form == "samples"
+    assert [reply.text for reply in outputs.replies] == ["so it is 7", "8", "", "9"]
+    stored = [Stored("7", True, 1.0), Stored("8", False, 0.25), Stored(None, False, 0.0), None]
+    assert [reply.stored for reply in outputs.replies] == stored
+    assert outputs.replies[0].gold.answers == ("7",)
+    assert outputs.replies[0].question.fields["task"] == "sums"
+    assert "samples of 2 models in one pool" in outputs.problems[0]
+
+
+@pytest.mark.parametrize("sample", [{"answer": "7", "score": 1.5}, {"answer": ["7"], "score": 1}, "7"])
+def test_a_judged_sample_that_makes_no_sense_is_named_with_its_line(tmp_path: Path, sample: Any):
+    with pytest.raises(UserError, match=r"out.jsonl:1: samples.0"):
+        read(lines(tmp_path / "out.jsonl", {"id": "q", "samples": [sample]}), "jsonl")
+
+
 @pytest.mark.parametrize(
     ("given", "accepted"),
     [

@@ -6,8 +6,9 @@ from pydantic import Field
 
 from ttc.judges.model import Cascade, ModelJudge
 from ttc.judges.rules import Rules
+from ttc.judges.stored import StoredVerdicts
 
-AnyJudge = Annotated[Rules | ModelJudge | Cascade, Field(discriminator="kind")]
-"""A judge's config, told apart by `kind`: `rules`, `model` or `cascade`."""
+AnyJudge = Annotated[Rules | ModelJudge | Cascade | StoredVerdicts, Field(discriminator="kind")]
+"""A judge's config, told apart by `kind`: `rules`, `model`, `cascade` or `stored`."""
 
-__all__ = ["AnyJudge", "Cascade", "ModelJudge", "Rules"]
+__all__ = ["AnyJudge", "Cascade", "ModelJudge", "Rules", "StoredVerdicts"]

@@ -15,7 +15,9 @@ from ttc.outputs.replies import Known, Outputs, Reply, Stored
 
 __all__ = ["FORMS", "Known", "Outputs", "Reply", "Stored", "benchmark_of", "read"]
 
-Form = Literal["mmmu folder", "mmmu file", "mmmu answers", "mmmu_pro", "mmvu", "jsonl", "lmms-eval", "vlmevalkit", "inspect_ai"]
+Form = Literal[
+    "mmmu folder", "mmmu file", "mmmu answers", "mmmu_pro", "mmvu", "jsonl", "samples", "lmms-eval", "vlmevalkit", "inspect_ai"
+]
 
 FORMS: dict[Form, str] = {
     "mmmu folder": "mmmu.read_folder",
@@ -24,6 +26,7 @@ FORMS: dict[Form, str] = {
     "mmmu_pro": "mmmu_pro.read",
     "mmvu": "mmvu.read",
     "jsonl": "plain.read",
+    "samples": "samples.read",
     "lmms-eval": "lmms_eval.read",
     "vlmevalkit": "vlmevalkit.read",
     "inspect_ai": "inspect_logs.read",
@@ -109,6 +112,8 @@ def _first_row(path: Path) -> dict[str, object]:
 def _form_of_row(row: dict[str, object]) -> Form:
     if "doc_id" in row:
         return "lmms-eval"
+    if isinstance(row.get("samples"), list) and "response" not in row:
+        return "samples"
     if "choices" in row:
         return "mmvu"
     if "options" in row and "answer" in row and not {"gold", "question_type"} & row.keys():

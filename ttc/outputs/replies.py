@@ -18,6 +18,8 @@ class Stored:
     """The answer its evaluator read."""
     correct: bool | None
     """Its evaluator's verdict."""
+    credit: float | None = None
+    """The same in [0, 1], where the evaluator knows more than right and wrong."""
 
 
 @dataclass(frozen=True, slots=True)
