@@ -22,6 +22,8 @@ from ttc.records import Question
 LEVELS = ("Easy", "Medium", "Hard")
 LONG_NAME = 15
 """Characters of a strategy's name that a terminal of 80 has room for beside four groups."""
+MOST_GROUPS = 4
+"""Groups that a terminal of 80 has room for beside names."""
 _TAILS = (0.025, 0.975)
 
 
@@ -306,8 +308,9 @@ def table(found: Curves, field: str = "") -> Table:
         padding=(0, 1, 0, 0),
     )
     shown.add_column("strategy", overflow="fold", min_width=min(LONG_NAME, max(len(e.name) for e in found.entrants)) + 3)
+    crowded = len(groups) > MOST_GROUPS  # each interval then goes below its number: rich would drop the strategy's name
     for group in groups:
-        shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=True)
+        shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=not crowded, overflow="fold")
     shown.add_column("tokens", justify="right", no_wrap=True)
     for entrant in found.entrants:
         name = entrant.name

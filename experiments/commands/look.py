@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def show(
     source: Annotated[str, typer.Argument(help="Folder of a run, or the name of a benchmark.")],
     question: Annotated[str, typer.Argument(help="Id of the question.")],
-    samples: Annotated[int, typer.Option(help="Replies shown per draw.")] = 4,
+    samples: Annotated[int, typer.Option(min=0, help="Replies shown per draw.")] = 4,
 ) -> None:
     """What was asked, with the place of each image, and what came."""
     from rich.console import Console

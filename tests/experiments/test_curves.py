@@ -164,6 +164,16 @@ def test_the_table_shows_every_strategy_and_k_in_percent_within_80_columns():
     assert "…" not in text
 
 
+def test_a_table_of_many_groups_keeps_names_and_numbers_within_80_columns():
+    questions, outcomes = exam({f"{level} (level)": [0.0, 1.0] for level in "12345"})
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(table(curves(questions, outcomes), "topic_difficulty"))
+    text = console.export_text()
+    assert "vote@" in text
+    assert text.count("0-100") == 5
+    assert "…" not in text
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(None, "-"), (0.5, "0.5"), (999, "999"), (1325, "1.32k"), (999_600, "1M"), (3.1e12, "3.1T")]
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 
 from ttc.backends.chat import Chat, Encoded, Rejected
 from ttc.backends.decoding import Row, decode
@@ -209,7 +210,7 @@ def load_model(config: Transformers) -> tuple[Any, bool]:
         model, report = loaded
         if config.adapter:
             model.load_adapter(str(config.adapter))
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise UserError(f"model {config.model} does not load: {reason}") from error
     if missing := sorted(report["missing_keys"]):

@@ -167,6 +167,13 @@ def test_weights_that_lack_a_tensor_are_refused_rather_than_filled_at_random(cop
         Transformers(model=str(copy)).open()
 
 
+def test_weights_that_are_cut_off_are_refused_in_one_line(copy: Path):
+    weights = (copy / "model.safetensors").read_bytes()
+    (copy / "model.safetensors").write_bytes(weights[:1000])
+    with pytest.raises(UserError, match="does not load: .*deserializing header"):
+        Transformers(model=str(copy)).open()
+
+
 def test_a_model_without_chat_template_is_refused_and_a_file_makes_up_for_it(copy: Path, tmp_path: Path):
     (copy / "chat_template.jinja").rename(tmp_path / "mine.jinja")
     with pytest.raises(UserError, match="has no chat template; give a file with one as `chat_template`"):
