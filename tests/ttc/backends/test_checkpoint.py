@@ -170,7 +170,7 @@ def test_weights_that_lack_a_tensor_are_refused_rather_than_filled_at_random(cop
 def test_weights_that_are_cut_off_are_refused_in_one_line(copy: Path):
     weights = (copy / "model.safetensors").read_bytes()
     (copy / "model.safetensors").write_bytes(weights[:1000])
-    with pytest.raises(UserError, match="does not load: .*deserializing header"):
+    with pytest.raises(UserError, match=r"does not load: .*deserializing header"):
         Transformers(model=str(copy)).open()
 
 
