@@ -160,15 +160,13 @@ def test_one_key_is_found_among_many_row_groups(bank):
     assert [*bank.samples([name_of(5_000), name_of(9_999)])] == [name_of(5_000), name_of(9_999)]
 
 
-def test_descriptions_and_judgements_are_kept_once(bank):
+def test_descriptions_are_kept_once(bank):
     for _ in range(2):
         with bank.writer() as writer:
             writer.describe(KEY, "q1", '{"backend": {"model": "tiny"}}')
             writer.describe(KEY, "q1", '{"backend": {"model": "tiny"}}')
-            writer.add_judgement(OTHER, '{"credit": 1}')
     assert bank.descriptions([KEY]) == {KEY: '{"backend": {"model": "tiny"}}'}
     assert len(parts(bank, "requests")) == 1
-    assert bank.judgements([OTHER]) == {OTHER: '{"credit": 1}'}
 
 
 def test_samples_are_seen_when_sealed_and_not_before(bank):

@@ -17,7 +17,7 @@ from ttc.bank.compaction import Compacted
 from ttc.bank.parts import DamagedPart
 from ttc.bank.reader import Reader
 from ttc.bank.summary import Stats
-from ttc.bank.tables import JUDGEMENTS, REQUESTS, SAMPLES, SCORES
+from ttc.bank.tables import REQUESTS, SAMPLES, SCORES
 from ttc.bank.writer import SEAL_SECONDS, Writer
 from ttc.errors import UserError
 from ttc.records import Sample, StepScores
@@ -29,7 +29,7 @@ __all__ = ["Bank", "Compacted", "DamagedPart", "Stats", "Writer"]
 
 
 class Bank:
-    """A folder of samples, of what their keys stand for, of verifiers' scores and of judges' results.
+    """A folder of samples, of what their keys stand for, and of verifiers' scores.
 
     Reading sees what is sealed at that moment, by this process or any other. Every reading method raises DamagedPart
     (a UserError) where a part cannot be read: going on without it would lose samples in silence.
@@ -43,7 +43,6 @@ class Bank:
         self._samples = Reader(self.folder, SAMPLES)
         self._requests = Reader(self.folder, REQUESTS)
         self._scores = Reader(self.folder, SCORES)
-        self._judgements = Reader(self.folder, JUDGEMENTS)
 
     def samples(self, keys: Collection[str], *, tokens: bool = True) -> dict[str, dict[int, Sample]]:
         """All samples of these keys, by key and index. A key without samples is not in it.
@@ -78,10 +77,6 @@ class Bank:
                 found.setdefault(scores.key, {})[scores.index] = scores
         return found
 
-    def judgements(self, keys: Collection[str]) -> dict[str, str]:
-        """A judge's stored results, as the JSON that was given to `Writer.add_judgement`."""
-        return {row.key: row.json for row in JUDGEMENTS.from_arrow(self._judgements.rows(keys))}
-
     def writer(self, run: str = "", *, seal_seconds: float = SEAL_SECONDS) -> Writer:
         """A writer, to be used in a `with` block; `run` is kept beside each of its rows.
 
@@ -103,7 +98,7 @@ class Bank:
         return summary.export(self._existing(), Path(path))
 
     def sql(self) -> "DuckDBPyConnection":
-        """An in-memory DuckDB connection with the views `samples`, `requests`, `scores` and `judgements`."""
+        """An in-memory DuckDB connection with the views `samples`, `requests` and `scores`."""
         return summary.sql(self._existing())
 
     def _existing(self) -> Path:

@@ -4,7 +4,7 @@
       manifest.json                  which parts compaction has made, and which of the old ones they replace
       samples/TIME-HOST-PID-RANDOM.parquet
       samples/.TIME-HOST-PID-RANDOM.parquet.tmp    being written, or left by a killed writer; nobody reads it
-      requests/ scores/ judgements/  likewise
+      requests/ scores/              likewise
 
 A part that is in its folder counts, unless the manifest says that it is replaced.
 """

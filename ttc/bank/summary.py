@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ttc.bank.parts import DamagedPart, leftovers, list_parts, live_parts, read_part, steadily
-from ttc.bank.tables import JUDGEMENTS, REQUESTS, SAMPLES, SCORES, TABLES, Table, values
+from ttc.bank.tables import REQUESTS, SAMPLES, SCORES, TABLES, Table, values
 from ttc.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ class Stats:
     requests: int
     """Described keys."""
     scores: int
-    judgements: int
     parts: int
     bytes: int
     """On disk, of all parts."""
@@ -75,7 +74,6 @@ def _count(bank: Path) -> Stats:
         keys=len(per_key),
         requests=rows[REQUESTS].num_rows,
         scores=rows[SCORES].num_rows,
-        judgements=rows[JUDGEMENTS].num_rows,
         parts=len(sizes),
         bytes=sum(sizes),
         damaged=tuple(damaged),

@@ -29,17 +29,8 @@ class Described:
     """The JSON that was hashed into the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A judge's result, kept so that it is not asked for again."""
-
-    key: str
-    """Hash of all that the judge saw."""
-    json: str
-
-
 # Columns that can pass 2 GiB when the parts of a large bank are put together, where 32-bit offsets end.
-_LONG_TEXTS = frozenset({"text", "description", "json"})
+_LONG_TEXTS = frozenset({"text", "description"})
 _ARROW_TYPES: dict[object, pa.DataType] = {
     int: pa.int64(),
     float: pa.float64(),
@@ -145,9 +136,8 @@ def _chunk_values(chunk: pa.Array) -> Iterable[Any]:
 SAMPLES = Table("samples", Sample, ("key", "index"))
 REQUESTS = Table("requests", Described, ("key",))
 SCORES = Table("scores", StepScores, ("key", "index", "verifier"))
-JUDGEMENTS = Table("judgements", Judgement, ("key",))
 # In this order parts are sealed: no sample without the description of its request, no score without its sample.
-TABLES = (REQUESTS, SAMPLES, SCORES, JUDGEMENTS)
+TABLES = (REQUESTS, SAMPLES, SCORES)
 
 
 def _filled(column: Iterable[Any], default: object) -> Iterable[Any]:

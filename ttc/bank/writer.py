@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ttc.bank.parts import new_part_name, seal_part
-from ttc.bank.tables import JUDGEMENTS, REQUESTS, SAMPLES, SCORES, TABLES, Described, Judgement, Table
+from ttc.bank.tables import REQUESTS, SAMPLES, SCORES, TABLES, Described, Table
 from ttc.errors import UserError
 from ttc.records import Sample, StepScores
 
@@ -52,10 +52,6 @@ class Writer:
     def add_score(self, score: StepScores) -> None:
         """Keep a verifier's scores of one sample. Raises as `add`."""
         self._add(SCORES, score)
-
-    def add_judgement(self, key: str, json: str) -> None:
-        """Keep a judge's result under the hash of what it saw. Raises as `add`."""
-        self._add(JUDGEMENTS, Judgement(key, json))
 
     def seal(self) -> None:
         """Commit everything added so far. Raises UserError where the disk does not take it; nothing is lost then."""
