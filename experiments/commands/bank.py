@@ -23,8 +23,13 @@ def stats(bank: Folder = DEFAULT) -> None:
 
     table = Table(show_header=False, box=None)
     for name, value in asdict(Bank(bank).stats()).items():
-        shown = f"{value:,}" if isinstance(value, int) else str(value)
-        table.add_row(name.replace("_", " "), shown)
+        if isinstance(value, int):
+            shown = [f"{value:,}"]
+        elif isinstance(value, dict):
+            shown = [f"{what[:60] or 'unknown'}: {count:,}" for what, count in value.items()]
+        else:
+            shown = list(map(str, value))
+        table.add_row(name, "\n".join(shown) or "none")
     Console().print(table)
 
 
@@ -32,13 +37,16 @@ def stats(bank: Folder = DEFAULT) -> None:
 def compact(
     bank: Folder = DEFAULT,
     drop_damaged: Annotated[
-        bool, typer.Option(help="Delete parts that cannot be read; their samples are drawn again.")
+        bool, typer.Option(help="Set aside parts that cannot be read; their samples are drawn again.")
     ] = False,
 ) -> None:
     """Merge the parts into few large ones; runs may go on beside it."""
     from ttc.bank import Bank
 
-    print(Bank(bank).compact(drop_damaged=drop_damaged))
+    done = Bank(bank).compact(drop_damaged=drop_damaged)
+    print(f"{done.parts_before:,} parts merged into {done.parts_after:,}")
+    for path in done.dropped:
+        print(f"set aside: {path}")
 
 
 @app.command()

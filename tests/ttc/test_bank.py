@@ -160,6 +160,17 @@ def test_one_key_is_found_among_many_row_groups(bank):
     assert [*bank.samples([name_of(5_000), name_of(9_999)])] == [name_of(5_000), name_of(9_999)]
 
 
+def test_a_part_from_before_a_column_joined_reads_with_its_default(bank):
+    with bank.writer() as writer:
+        writer.add(sample(0))
+    (old,) = parts(bank, "samples")
+    pq.write_table(pq.read_table(old).drop_columns(["tail", "cached_tokens"]), old)
+    again = Bank(bank.folder)
+    assert again.samples([KEY]) == {KEY: {0: sample(0)}}
+    assert again.stats().samples == again.compact().parts_after == 1
+    assert again.samples([KEY]) == {KEY: {0: sample(0)}}
+
+
 def test_descriptions_are_kept_once(bank):
     for _ in range(2):
         with bank.writer() as writer:

@@ -103,7 +103,10 @@ def open_part(path: Path, table: Table) -> pq.ParquetFile:
         UserError: it is not a part of this version of a bank.
     """
     try:
-        part = pq.ParquetFile(path, read_dictionary=list(table.words), page_checksum_verification=True)
+        footer = pq.read_metadata(path)
+        # an older part lacks the columns that have joined since
+        words = [name for name in table.words if name in footer.schema.names]
+        part = pq.ParquetFile(path, metadata=footer, read_dictionary=words, page_checksum_verification=True)
         metadata = part.schema_arrow.metadata or {}
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
