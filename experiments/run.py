@@ -260,7 +260,8 @@ def _evaluate_live(results: Results, bank: Bank) -> None:
         judged = dict(zip(answered, verdicts(items, plan.config.judge, bank), strict=True))
         k = n or max(usage.samples for _, usage in found.values())
         points = results.outcomes.setdefault(name, {})
-        for i, (_, usage) in found.items():
+        for i in by_id:
+            usage = found[i][1]
             outcome = _live_outcome(usage, judged[i].credit if i in judged else 0.0, i in judged)
             points.setdefault(i, []).append((k, outcome))
 

@@ -1,5 +1,6 @@
 """Runs whose strategies read scores: what is scored, what is counted, what is marked."""
 
+import asyncio
 import io
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -162,21 +163,21 @@ def test_a_live_strategy_listed_with_several_n_has_a_point_for_each_and_draws_on
 
 
 class Slow(Twice, frozen=True, extra="forbid"):
-    """Finishes on every question after `Twice` has."""
+    """Finishes later than `Twice`, and the latest on the questions that come first."""
 
     kind: Literal["slow"] = "slow"
 
     async def solve(self, session: Session) -> Selection:
-        for _ in range(5):
-            chosen = await super().solve(session)
-        return chosen
+        await asyncio.sleep(0.2 - int(session.question.id.rpartition("_")[2]) / 2000)
+        return await super().solve(session)
 
 
-def test_strategies_come_in_the_configs_order_whichever_finishes_first(tmp_path):
+def test_strategies_and_questions_come_in_the_configs_and_the_exams_order_whichever_finishes_first(tmp_path):
     asked = config(tmp_path, BEST, ORACLE)
     best, oracle = asked.strategies
     found = run(asked.model_copy(update={"strategies": (Slow(), best, Twice(), oracle)}))
     assert list(found.outcomes) == ["slow", "best_of_n(verifier=noise)", "twice", "oracle"]
+    assert list(found.outcomes["slow"]) == [question.id for question in found.plan.exam.questions]
 
 
 def test_a_capped_reply_has_no_answer_at_all_beside_an_uncapped_one(tmp_path):
