@@ -22,6 +22,9 @@ def reference_lines(exam: Exam) -> list[str]:
     shown = [f"{baseline.name} {100 * baseline.accuracy:.2f} %" for baseline in baselines(exam)]
     hidden = "the golds are hidden: nothing is graded and every accuracy reads 0; `ttc submission` writes the answers"
     lines = [f"without looking: {', '.join(shown)}" if shown else hidden]
+    unknown = sum(q.id not in exam.golds or not exam.golds[q.id].answers for q in exam.questions)
+    if 0 < unknown < len(exam.questions):
+        lines.append(f"{unknown:,} of {len(exam.questions):,} questions have no gold: nothing is right there, and they count")
     bands = [band for band in HUMANS if band.benchmark == exam.name]
     return lines + [_people([band for band in bands if band.who == who]) for who in dict.fromkeys(band.who for band in bands)]
 

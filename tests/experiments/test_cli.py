@@ -187,3 +187,18 @@ def test_cost_counts_what_is_left_also_where_the_bank_holds_the_whole_probe(monk
     assert "96 samples left to draw; untimed" in capsys.readouterr().out
     assert ttc(monkeypatch, *asked, "limit=4", "strategies.1.n=2", "strategies.2.n=2") == 0
     assert "nothing left to draw" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("temperature", "said"), [(0, True), (0.5, False)])
+def test_many_samples_at_temperature_0_are_remarked_on(monkeypatch, capsys, tmp_path, config, temperature, said):
+    arguments = ["run", config(), f"sampling.temperature={temperature}", "--out", tmp_path / "run"]
+    assert ttc(monkeypatch, *arguments) == 0
+    assert ("is the greedy reply" in capsys.readouterr().out) == said
+
+
+def test_a_run_says_what_is_wrong_with_its_data(monkeypatch, capsys, tmp_path, config):
+    row = {"id": "q", "question": "?", "gold": "7", "images": ["absent.png"]}
+    (tmp_path / "own.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    own = config(benchmark={"kind": "jsonl", "path": str(tmp_path / "own.jsonl")})
+    assert ttc(monkeypatch, "run", own, "--out", tmp_path / "run") == 0
+    assert "data: 1 problems, listed in the report; the first: q: <image 1>: 'absent.png'" in capsys.readouterr().out

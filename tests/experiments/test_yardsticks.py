@@ -43,6 +43,14 @@ def test_guessing_and_people_stand_beside_the_accuracy():
     assert [one["accuracy"] for one in yardsticks(EXAM)["baselines"]] == [0.25, 1.0, 1.0]
 
 
+def test_questions_without_a_gold_among_others_are_counted_aloud():
+    other = Question("r", "jsonl", "multiple-choice", "And?", ("one", "two"))
+    golds = {"q": Gold("q", ("B",)), "r": Gold("r", ())}
+    mixed = Exam("jsonl", "test", (ASKED, other), golds, "local", "f")
+    _, *lines = reference_lines(mixed)
+    assert lines == ["1 of 2 questions have no gold: nothing is right there, and they count"]
+
+
 def test_a_split_without_golds_says_so_instead_of_a_baseline():
     hidden = Exam("pocket", "test", (ASKED,), {"q": Gold("q", ())}, "local", "f")
     (line,) = reference_lines(hidden)
