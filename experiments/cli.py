@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import analysis, bank, cost, imports, look, results, run, score
+from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -15,12 +15,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.run)
+app.command("draw")(run.draw)
 app.command("cost")(cost.cost)
 app.command("curves")(results.curves)
 app.command("report")(results.report)
 app.command("compare")(results.compare)
 app.command("difficulty")(analysis.difficulty)
 app.command("power")(analysis.power)
+app.command("overlap")(overlap.overlap)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)

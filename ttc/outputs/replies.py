@@ -36,6 +36,8 @@ class Reply:
     """None where the file holds replies only."""
     extracted: bool = False
     """The text is an answer that somebody else extracted; the official rules then compare a letter as it stands."""
+    model: str = ""
+    """Who answered, where the outputs hold replies of several."""
     released_options: tuple[str, ...] | None = None
     """The options as the released evaluator counts them, where it counts otherwise than people do."""
 

@@ -66,4 +66,6 @@ def _replies(row: Mapping[str, Any], samples: list[_Sample], benchmark: str, kno
         gold = Gold(question.id, tuple(right))
     for index, one in enumerate(samples):
         text = one.text if one.text is not None else "" if one.answer is None else str(one.answer)
-        yield Reply(question, gold, Sample(key="", index=index, question_id=question.id, text=text), stored=one.stored)
+        yield Reply(
+            question, gold, Sample(key="", index=index, question_id=question.id, text=text), stored=one.stored, model=one.model
+        )
