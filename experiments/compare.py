@@ -112,8 +112,8 @@ def _check_data(first: Path, other: Path, *, force: bool) -> None:
 def table(found: Sequence[Comparison], first: Path) -> Table:
     """What a terminal shows."""
     caption = (
-        "over the questions that both have; differences in points with 95 % intervals; p after Holm, by sign flips of clusters "
-        "or, with *, McNemar's exact test; "
+        "over the n questions that both have; differences in points with 95 % intervals; p after Holm, by sign flips of "
+        "clusters or, with *, McNemar's exact test; "
         "can find: the smallest difference that this many questions would show; areas: mean accuracy over log tokens, on the "
         "range that both curves cover"
     )
@@ -121,7 +121,7 @@ def table(found: Sequence[Comparison], first: Path) -> Table:
     title = f"{runs[0] if len(runs) == 1 else 'runs'} against {first}"
     shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     shown.add_column("strategy", no_wrap=True)
-    for heading in ("questions", "first", "this", "difference", "p", "can find", "areas"):
+    for heading in ("n", "first", "this", "difference", "p", "can find", "areas"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
         if len(runs) > 1:
@@ -137,7 +137,7 @@ def _cells(one: Comparison) -> list[str]:
     spread, least = one.difference.interval, one.difference.detectable
     return [
         f"{one.strategy}@{one.k}",
-        f"{one.questions:,}",
+        str(one.questions),
         f"{100 * one.first:.1f}",
         f"{100 * one.other:.1f}",
         f"{100 * spread.mean:+.1f} [dim]{100 * spread.low:+.1f}..{100 * spread.high:+.1f}[/dim]",

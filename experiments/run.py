@@ -64,11 +64,12 @@ class Plan:
 
     def wanted(self, identity: Mapping[str, object]) -> dict[str, int]:
         """Key -> samples, over all questions and draws. Two questions that are the same to the model share a key."""
-        return {
-            keys.request_key(q, self.prompt(q, draw.style), identity, self.sampling(draw), self.config.seed): draw.n
-            for q in self.exam.questions
-            for draw in self.draws.values()
-        }
+        found: dict[str, int] = {}
+        for draw in self.draws.values():
+            for q in self.exam.questions:
+                key = keys.request_key(q, self.prompt(q, draw.style), identity, self.sampling(draw), self.config.seed)
+                found[key] = max(found.get(key, 0), draw.n)  # at temperature 0 a greedy draw has the key of the others
+        return found
 
 
 @dataclass(slots=True)

@@ -202,3 +202,9 @@ def test_a_run_says_what_is_wrong_with_its_data(monkeypatch, capsys, tmp_path, c
     own = config(benchmark={"kind": "jsonl", "path": str(tmp_path / "own.jsonl")})
     assert ttc(monkeypatch, "run", own, "--out", tmp_path / "run") == 0
     assert "data: 1 problems, listed in the report; the first: q: <image 1>: 'absent.png'" in capsys.readouterr().out
+
+
+def test_a_greedy_draw_that_shares_its_samples_does_not_lower_the_count(monkeypatch, capsys, config):
+    path = config(strategies=[{"kind": "vote", "n": 8}, {"kind": "cot"}], sampling={"temperature": 0})
+    assert ttc(monkeypatch, "run", path, "--dry-run") == 0
+    assert "96 samples wanted, 96 to draw" in capsys.readouterr().out
