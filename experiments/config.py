@@ -10,6 +10,7 @@ from typing import Any, cast
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from experiments.placement import Placement
 from experiments.tracking import AnyTracking, NoTracking
 from ttc.backends import AnyBackend
 from ttc.benchmarks import AnyBenchmark
@@ -47,6 +48,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     """Another seed gives an independent replicate of every sample."""
     bank: Path = Path("runs/bank")
     """Folder of the sample bank; runs that share it share samples."""
+    placement: Placement | None = None
+    """Sampling in a process of its own; in this one where not given, with the engine closed before anything is scored."""
     tracking: AnyTracking = NoTracking()
     """Where the results go besides the run's folder; no part of what a run is."""
 
@@ -63,6 +66,9 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
                 raise ValueError(f"strategy {name} is listed {points.count((name, n))} times; keep one")
         if self.benchmark.split == "test" and self.benchmark.kind != "jsonl" and not self.prompt_chosen_by:
             raise ValueError("a run on a test split says which validation run chose its prompt; set prompt_chosen_by, or none")
+        live = [strategy.kind for strategy in self.strategies if not hasattr(strategy, "draw")]
+        if self.placement is not None and live:
+            raise ValueError(f"{live[0]} draws as it goes and needs the engine in this process; leave placement out")
         if self.ks is not None:
             largest = max((strategy.draw.n for strategy in self.parallel), default=0)
             wrong = [k for k in self.ks if not 1 <= k <= largest]

@@ -40,6 +40,22 @@ def run(
         summarise(folder, folders)
 
 
+def draw(
+    config: Annotated[Path, typer.Argument(help="YAML file of a run.")],
+    assignments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides.")] = None,
+) -> None:
+    """Draw the samples that a run lacks, in this process, and do nothing else: no grading, no curves."""
+    from experiments.config import points
+    from experiments.progress import drawing
+    from experiments.run import draw_all, lacking, plan
+    from ttc.bank import Bank
+
+    for name, checked in points(config, assignments or []).items():
+        planned, bank = plan(checked), Bank(checked.bank)
+        with drawing(name, lacking(bank, planned.wanted(checked.backend.identity()))) as on_sample:
+            draw_all(planned, checked.backend, bank, on_sample=on_sample)
+
+
 def _count(name: str, config: "RunConfig") -> None:
     """What a run would draw, with everything checked that can be without loading the model; nothing is fetched.
 
@@ -65,7 +81,9 @@ def _count(name: str, config: "RunConfig") -> None:
     planned = tried(lambda: plan(config.model_copy(update={"benchmark": local})))
     identity = tried(config.backend.identity)
     absent = "" if planned is None or fetches else _absent_videos(planned.exam)
-    missing += filter(None, (lacks(config.backend.kind), absent))
+    if config.placement is not None:
+        tried(lambda: _check_placement(config))
+    missing += filter(None, ("" if config.placement else lacks(config.backend.kind), absent))
     if planned is None or identity is None or missing:
         raise UserError(f"{name}: {'; '.join(missing)}")
     wanted = planned.wanted(identity)
@@ -79,6 +97,11 @@ def _count(name: str, config: "RunConfig") -> None:
         print(f"  data: {problem}")
     if len(planned.exam.problems) > 5:
         print(f"  data: and {len(planned.exam.problems) - 5} more problems")
+
+
+def _check_placement(config: "RunConfig") -> None:
+    if config.placement is not None:
+        config.placement.check(config.backend.kind if config.backend.kind in ("transformers", "vllm") else "")
 
 
 def _absent_videos(exam: "Exam") -> str:
@@ -108,13 +131,19 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, group: str | None,
     bank = Bank(config.bank)
     missing = lacking(bank, planned.wanted(config.backend.identity()))
     folders.claim(folder, config, replace=replace)
+    apart = missing if config.placement is not None else 0
+    if config.placement is not None and apart:
+        _check_placement(config)
+        config.placement.sample(folder / "config.yaml")
     with tracked(config, folder, name=name, group=group) as publish:
-        with drawing(name, missing) as on_sample:
+        with drawing(name, missing - apart) as on_sample:
             results = execute(planned, config.backend, bank, run=name, on_sample=on_sample)
         facts = folders.manifest(results, config.backend, name)
         folders.save(folder, results, facts)
         found = write_results(folder, results, facts, Console())
         where = publish(found, results, facts)
     drew = results.executed
+    if apart:
+        print(f"the sampling process drew {apart:,} samples")
     print(f"drew {drew.samples:,} samples ({drew.completion_tokens:,} tokens) now; the rest was in {config.bank}")
     print(f"report: {folder / 'report.html'}" + (f"\n{where}" if where else ""))
