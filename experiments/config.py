@@ -23,7 +23,6 @@ from ttc.records import Sampling
 from ttc.strategies import AnyStrategy
 from verifiers import AnyVerifier
 
-
 MOST_SAMPLES = 100_000
 """Of one question. A typing error must not keep the estimators busy for ever."""
 
