@@ -126,6 +126,18 @@ def test_the_whole_experiment_runs_where_data_and_a_model_are_there(
     assert all(f'data-field="{field}"' in page for field in found.fields)
 
 
+def test_every_strategy_runs_side_by_side_on_the_pocket_exam_and_what_knows_the_truth_is_marked(run: Callable[..., Any]):
+    config = ROOT / "configs/sweeps/pocket_strategies.yaml"
+    strategies = read_yaml(config)["strategies"]
+    sizes = [f"strategies.{place}.n=4" for place, strategy in enumerate(strategies) if "n" in strategy]
+    folder, _ = run(config, "limit=3", *sizes)
+    found = Curves.from_json((folder / "curves.json").read_text(encoding="utf-8"))
+    assert [entrant.name.partition("(")[0] for entrant in found.entrants] == [strategy["kind"] for strategy in strategies]
+    golden = [strategy["kind"] == "oracle" or strategy.get("verifier") == "truth" for strategy in strategies]
+    assert [entrant.uses_gold for entrant in found.entrants] == golden
+    assert not any(entrant.errors for entrant in found.entrants)
+
+
 @pytest.mark.parametrize("config", [*SWEEPS, ROOT / "configs/sweeps/pocket_strategies.yaml"], ids=lambda path: path.stem)
 def test_what_the_comments_of_a_sweep_propose_is_sound(config: Path):
     content = uncommented(config)
