@@ -61,12 +61,13 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         names = [strategy_name(strategy) for strategy in self.strategies]
         # One that is run live has a point for each n it is listed with; others have all points from their largest.
         points = [
-            (name, None if hasattr(s, "draw") and s.draw.n <= MOST_SAMPLES else getattr(s, "n", None))
+            (name, None if hasattr(s, "draw") else getattr(s, "n", None))
             for name, s in zip(names, self.strategies, strict=True)
         ]
-        for name, n in points:
-            if (n or 0) > MOST_SAMPLES:
+        for name, n in zip(names, (getattr(s, "n", 1) for s in self.strategies), strict=True):
+            if n > MOST_SAMPLES:
                 raise ValueError(f"strategy {name} asks for n={n} samples of each question; {MOST_SAMPLES:,} is the most")
+        for name, n in points:
             if points.count((name, n)) > 1:
                 raise ValueError(f"strategy {name} is listed {points.count((name, n))} times; keep one")
         if self.benchmark.split == "test" and self.benchmark.kind != "jsonl" and not self.prompt_chosen_by:
