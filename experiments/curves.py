@@ -24,7 +24,8 @@ LONG_NAME = 15
 """Characters of a strategy's name that a terminal of 80 has room for beside four groups."""
 MOST_GROUPS = 4
 """Groups that a terminal of 80 has room for beside names."""
-_TAILS = (0.025, 0.975)
+TAILS = (0.025, 0.975)
+"""Quantiles that a 95 % interval of resamples lies between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +266,14 @@ def _group(
 def _gaps(panel: Panel, easy: Sequence[int], hard: Sequence[int], draws: int, seed: int) -> tuple[Gap, ...]:
     resampled_DC = panel.resampled_gaps(easy, hard, draws=draws, seed=seed)
     gap_C = panel.credit_QC[easy].mean(axis=0) - panel.credit_QC[hard].mean(axis=0)
-    low_C, high_C = np.quantile(resampled_DC, _TAILS, axis=0)
+    low_C, high_C = np.quantile(resampled_DC, TAILS, axis=0)
     found = []
     for name, columns in panel.columns.items():
         if not columns:
             continue
         points = tuple(Difference(k, float(gap_C[c]), float(low_C[c]), float(high_C[c])) for k, c in columns.items())
         (first, a), (last, b) = min(columns.items()), max(columns.items())
-        low, high = np.quantile(resampled_DC[:, b] - resampled_DC[:, a], _TAILS)
+        low, high = np.quantile(resampled_DC[:, b] - resampled_DC[:, a], TAILS)
         change = Change(first, last, float(gap_C[b] - gap_C[a]), float(low), float(high))
         found.append(Gap(name, points, change if first < last else None))
     return tuple(found)

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from experiments import folder
-from experiments.curves import Curves, curves, values_of
+from experiments.curves import TAILS, Curves, curves, values_of
 from experiments.halves import Halves
 from experiments.panel import Outcomes, Panel
 from experiments.policy import Policies, policies
@@ -28,8 +28,6 @@ from ttc.records import Question
 LEVEL = "topic_difficulty"
 BIN = "difficulty_bin"
 """Field that holds a question's cross-fitted bin."""
-
-_TAILS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Estimate:
     @classmethod
     def of(cls, value: float, draws_D: np.ndarray) -> "Estimate":
         """A value with the spread of its resamples."""
-        return cls(float(value), *map(float, np.quantile(draws_D, _TAILS)))
+        return cls(float(value), *map(float, np.quantile(draws_D, TAILS)))
 
 
 Scale = Literal["accuracy", "logits"]
