@@ -1,10 +1,11 @@
 """Step scores -> one score of the reply."""
 
 from collections.abc import Sequence
-from math import fsum, prod
-from typing import Literal
+from math import exp, fsum, log, prod
+from typing import Literal, get_args
 
-Aggregation = Literal["last", "min", "product", "mean"]
+Aggregation = Literal["last", "min", "product", "mean", "geometric_mean"]
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
 
 def aggregate(steps: Sequence[float], how: Aggregation) -> float | None:
@@ -24,3 +25,5 @@ def aggregate(steps: Sequence[float], how: Aggregation) -> float | None:
             return prod(steps)
         case "mean":
             return fsum(steps) / len(steps)
+        case "geometric_mean":  # the product, without its bias against long replies
+            return exp(fsum(map(log, steps)) / len(steps)) if min(steps) > 0 else 0.0
