@@ -14,12 +14,13 @@ the samples with replacement is biased instead, and an extrapolation beyond n is
 from ttc.estimators.counting import best_of_k, pass_at_k, pass_hat_k
 from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, risk_coverage
 from ttc.estimators.replay import Estimate, permutations
-from ttc.estimators.stopping import BetaStop, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
+from ttc.estimators.stopping import BetaStop, Course, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
 from ttc.estimators.voting import filtered_vote_curve, vote_at_k, vote_coverage_at_k, vote_curve
 from ttc.estimators.weighted import WeightedPool, weighted_vote_curve
 
 __all__ = [
     "BetaStop",
+    "Course",
     "EarlyStop",
     "Estimate",
     "LosslessStop",

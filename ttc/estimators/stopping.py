@@ -26,7 +26,7 @@ class Tally:
     """Votes of the leading answer."""
     second: int | NDArray
     """Votes of the runner-up; 0 where there is none."""
-    left: int
+    left: int | NDArray
     """Samples left in the budget."""
     agreed: bool | NDArray
     """Whether the last window is full and all its samples gave the same answer."""
@@ -124,6 +124,10 @@ class Replay:
         cost_MN = np.asarray(costs, dtype=float)[self.orders_MN]
         return np.where(self._drawn_MN, cost_MN, 0.0).sum(axis=1)
 
+    def expected_cost(self, costs: ArrayLike) -> float:
+        """The mean of `total_cost`, at a fraction of its price where several costs are asked for."""
+        return float(self._share_N @ np.asarray(costs, dtype=float))
+
     def critical_path(self, costs: ArrayLike) -> NDArray[np.float64]:
         """costs_M: latency, samples of one window in parallel and windows one after another."""
         cost_MN = np.where(self._drawn_MN, np.asarray(costs, dtype=float)[self.orders_MN], 0.0)
@@ -132,6 +136,78 @@ class Replay:
     @cached_property
     def _drawn_MN(self) -> NDArray[np.bool_]:
         return np.arange(self.orders_MN.shape[1]) < self.draws_M[:, None]
+
+    @cached_property
+    def _share_N(self) -> NDArray[np.float64]:
+        """In which share of the permutations each sample is drawn."""
+        return np.bincount(self.orders_MN[self._drawn_MN], minlength=self.orders_MN.shape[1]) / len(self.orders_MN)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A vote after every sample, in each of M permutations. No rule and no budget changes it: they only say where it ends."""
+
+    class_N: NDArray[np.int64]
+    """Number of each sample's answer, in the order of the samples; -1 for none."""
+    orders_MN: NDArray[np.int64]
+    answer_NM: NDArray[np.int64]
+    """The same in the order in which they come."""
+    first_NM: NDArray[np.int64]
+    """Votes of the leading answer, the i-th sample included."""
+    second_NM: NDArray[np.int64]
+    winner_NM: NDArray[np.int64]
+    """Number of the leading answer, ties to the one seen first as in a live run; -1 where nobody has voted."""
+
+    @classmethod
+    def of(cls, answers: Sequence[Hashable], orders_MN: NDArray[np.int64]) -> "Course":
+        """Count once, for all rules and budgets.
+
+        Args:
+            answers: equivalence class of each sample's answer; None does not vote.
+            orders_MN: from `permutations`.
+        """
+        number = {name: j for j, name in enumerate(dict.fromkeys(answer for answer in answers if answer is not None))}
+        class_N = np.array([-1 if answer is None else number[answer] for answer in answers])
+        answer_NM = class_N[np.ascontiguousarray(orders_MN.T)]
+        best_NM, second_NM, winner_NM = (np.zeros_like(answer_NM) for _ in range(3))
+        vote = len(answers) + 1  # worth more than any place, so that a rank says both the votes and who came first
+        rank_MJ = np.zeros((len(orders_MN), len(number) + 1), dtype=np.int64)  # the last column takes those without an answer
+        rank_F, start_M = rank_MJ.ravel(), np.arange(len(orders_MN)) * rank_MJ.shape[1]
+        best_M, second_M = np.zeros((2, len(orders_MN)), dtype=np.int64)
+        winner_M = np.full(len(orders_MN), -1)
+        for i, answer_M in enumerate(answer_NM):
+            place_M = np.where(answer_M < 0, len(number), answer_M) + start_M
+            old_M = rank_F[place_M]
+            mine_M = np.where(answer_M < 0, 0, old_M + vote - i * (old_M == 0))
+            rank_F[place_M] = mine_M
+            leads_M = mine_M > best_M
+            second_M = np.where(leads_M, np.where(answer_M == winner_M, second_M, best_M), np.maximum(second_M, mine_M))
+            best_M, winner_M = np.where(leads_M, mine_M, best_M), np.where(leads_M, answer_M, winner_M)
+            best_NM[i], second_NM[i], winner_NM[i] = best_M, second_M, winner_M
+        return cls(class_N, orders_MN, answer_NM, -(-best_NM // vote), -(-second_NM // vote), winner_NM)
+
+    def replay(self, credits: Sequence[float], rule: StoppingRule, k: int, *, fallback_credit: float = 0.0) -> Replay:
+        """Where a rule ends it at budget k, and what that is worth. Arguments as in `stopping.replay`."""
+        require_budget(k, require_parallel(answers=self.class_N.tolist(), credits=credits))
+        credit_N = np.asarray(credits, dtype=float)
+        credit_J = [credit_N[self.class_N == j].mean() for j in range(self.class_N.max() + 1)]
+        draws_M = self._stops_at(rule, k)
+        winner_M, full_M = self.winner_NM[draws_M - 1, np.arange(len(draws_M))], self.winner_NM[k - 1]
+        credits_M = np.array([*credit_J, fallback_credit])[winner_M]
+        return Replay(draws_M, credits_M, winner_M == full_M, self.orders_MN, rule.window)
+
+    def _stops_at(self, rule: StoppingRule, k: int) -> NDArray[np.int64]:
+        """draws_M: samples drawn when the rule stops, at most all."""
+        ends_W = np.arange(rule.window, k + 1, rule.window)
+        if not len(ends_W):
+            return np.full(self.answer_NM.shape[1], k)
+        agreed_WM = _agreed(self.answer_NM[: len(ends_W) * rule.window].reshape(len(ends_W), rule.window, -1))
+        stops_WM = rule.stops(Tally(self.first_NM[ends_W - 1], self.second_NM[ends_W - 1], (k - ends_W)[:, None], agreed_WM))
+        return np.where(np.any(stops_WM, axis=0), ends_W[np.argmax(stops_WM, axis=0)], k)
+
+
+def _agreed(answer_WwM: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (answer_WwM[:, 0] >= 0) & (answer_WwM == answer_WwM[:, :1]).all(axis=1)
 
 
 def replay(
@@ -143,58 +219,11 @@ def replay(
     *,
     fallback_credit: float = 0.0,
 ) -> Replay:
-    """Run a stopping rule over shared permutations of the bank's samples.
+    """Run a stopping rule over shared permutations of the bank's samples; keep a `Course` for several rules or budgets.
 
     Args:
         answers: equivalence class of each sample's answer; None does not vote.
         orders_MN: from `permutations`.
         fallback_credit: credit where nobody has voted at the end.
     """
-    n = require_parallel(answers=answers, credits=credits)
-    require_budget(k, n)
-    number = {name: j for j, name in enumerate(dict.fromkeys(a for a in answers if a is not None))}
-    class_N = np.array([-1 if answer is None else number[answer] for answer in answers])
-    credit_J = np.array([np.mean([z for a, z in zip(answers, credits, strict=True) if a == name]) for name in number])
-    ordered_MN = class_N[orders_MN[:, :k]]
-    draws_M = _stops_at(ordered_MN, len(number), rule)
-    winner_M = _winners(ordered_MN, len(number), draws_M)
-    full_M = _winners(ordered_MN, len(number), np.full_like(draws_M, k))
-    credits_M = np.append(credit_J, fallback_credit)[winner_M]
-    return Replay(draws_M, credits_M, winner_M == full_M, orders_MN, rule.window)
-
-
-def _stops_at(ordered_MN: NDArray[np.int64], classes: int, rule: StoppingRule) -> NDArray[np.int64]:
-    """draws_M: samples drawn when the rule stops, at most all."""
-    runs, k = ordered_MN.shape
-    rows = np.arange(runs)
-    votes_MJ = np.zeros((runs, classes + 1), dtype=np.int64)  # the last column takes those without an answer
-    first_M, second_M, leader_M, streak_M = (np.zeros(runs, dtype=np.int64) for _ in range(4))
-    draws_M = np.full(runs, k)
-    for i in range(k):
-        answer_M = ordered_MN[:, i]
-        voted_M = answer_M >= 0
-        votes_MJ[rows, answer_M] += 1
-        mine_M = np.where(voted_M, votes_MJ[rows, answer_M], 0)
-        leads_M, same_M = mine_M > first_M, answer_M == leader_M
-        second_M = np.where(leads_M & ~same_M, first_M, np.where(same_M, second_M, np.maximum(second_M, mine_M)))
-        leader_M = np.where(leads_M, answer_M, leader_M)
-        first_M = np.maximum(first_M, mine_M)
-        again_M = (answer_M == ordered_MN[:, i - 1]) if i % rule.window else np.zeros(runs, dtype=bool)
-        streak_M = np.where(voted_M, np.where(again_M, streak_M + 1, 1), 0)
-        if (i + 1) % rule.window == 0:
-            stops_M = rule.stops(Tally(first_M, second_M, k - i - 1, streak_M == rule.window))
-            draws_M = np.where(stops_M & (draws_M == k), i + 1, draws_M)
-    return draws_M
-
-
-def _winners(ordered_MN: NDArray[np.int64], classes: int, draws_M: NDArray[np.int64]) -> NDArray[np.int64]:
-    """winner_M: plurality of the samples drawn, ties to the class seen first as in a live run; -1 where nobody voted."""
-    k = ordered_MN.shape[1]
-    winner_M, best_M = np.full(len(ordered_MN), -1), np.zeros(len(ordered_MN), dtype=np.int64)
-    drawn_MN = np.arange(k) < draws_M[:, None]
-    for j in range(classes):
-        mine_MN = (ordered_MN == j) & drawn_MN
-        rank_M = mine_MN.sum(axis=1) * (k + 1) - mine_MN.argmax(axis=1)  # one more vote outweighs any place
-        rank_M = np.where(mine_MN.any(axis=1), rank_M, 0)
-        winner_M, best_M = np.where(rank_M > best_M, j, winner_M), np.maximum(best_M, rank_M)
-    return winner_M
+    return Course.of(answers, orders_MN).replay(credits, rule, k, fallback_credit=fallback_credit)

@@ -1,6 +1,7 @@
 """Self-consistency that stops when the vote is clear."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
@@ -56,24 +57,31 @@ class AdaptiveVote(Parallel, frozen=True, extra="forbid"):
 
     def expected(self, pool: Pool, k: int) -> Outcome:
         """With at most k draws, over the permutations that all strategies share. Source: estimators.replay."""
-        found = estimators.replay(pool.classes, pool.credits, self.stopping, k, orders(pool.n, pool.question_id))
+        found = _course(pool.classes, pool.question_id).replay(pool.credits, self.stopping, k)
         flops = None
         if pool.prefill_flops is not None and pool.decode_flops is not None:
-            flops = pool.prefill_flops + float(found.total_cost(pool.decode_flops).mean())
+            flops = pool.prefill_flops + found.expected_cost(pool.decode_flops)
         return Outcome(
             credit=float(found.credits_M.mean()),
             # No rule stops before there is a vote, so stopping never leaves a question without one.
             coverage=estimators.vote_coverage_at_k(pool.classes, k),
             samples=float(found.draws_M.mean()),
             prompt_tokens=float(pool.prompt_tokens),
-            completion_tokens=float(found.total_cost(pool.completion_tokens).mean()),
+            completion_tokens=found.expected_cost(pool.completion_tokens),
             flops=flops,
         )
 
 
+@lru_cache(maxsize=8)
+def _course(classes: Sequence[int | None], question_id: str) -> estimators.Course:
+    """What all rules and budgets of a question replay."""
+    return estimators.Course.of(classes, orders(len(classes), question_id))
+
+
 def fewest_to_stop(rule: StoppingRule, votes: Tally) -> int:
     """Fewest further samples after which the rule could stop: were all of them votes for the leader. At most all left."""
-    for more in range(rule.window, votes.left, rule.window):
-        if rule.stops(Tally(votes.first + more, votes.second, votes.left - more, agreed=True)):
+    left = int(votes.left)
+    for more in range(rule.window, left, rule.window):
+        if rule.stops(Tally(votes.first + more, votes.second, left - more, agreed=True)):
             return more
-    return votes.left
+    return left
