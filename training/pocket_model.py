@@ -1,13 +1,14 @@
 """The embedded model before training: its tokenizer, its processor and the shape of its network."""
 
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from ttc.pocket import exam
+from ttc.pocket import exam, motion
 from ttc.pocket.drawing import CELL, SIDE
-from ttc.pocket.problem import LARGEST, Problem
+from ttc.pocket.problem import LARGEST, Expression, Problem
 from ttc.prompts import render
-from ttc.records import Prompt, Question, Text
+from ttc.records import LETTERS, Clip, Media, Part, Prompt, Text
 
 if TYPE_CHECKING:
     from transformers import Idefics3ForConditionalGeneration, Idefics3Processor
@@ -30,11 +31,11 @@ TEMPLATE = (
     "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
 )
 
-READ = f"<|user|>{IMAGE} Read.<|assistant|>"
-"""Asks for all values of a picture: used in training alone, since reading is what such a model learns last."""
-
 VOCABULARY_SAMPLE = 200
 """Training questions a subject from which the words are collected."""
+
+VERDICTS = {"+", "-"}
+"""What a verifier of this shape says about a step; the model itself never does."""
 
 MEAN, DEVIATION = (0.88,) * 3, (0.25,) * 3
 """Of pixels, from 0 to 1: paper comes out near zero, so that ink is what a patch is about."""
@@ -53,7 +54,7 @@ def processor() -> "Idefics3Processor":
     special = [PAD, UNKNOWN, END, IMAGE, AROUND_IMAGE, GLOBAL_IMAGE, *ROLES]
     splitter = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
     words = {word for text in _texts() for word, _ in splitter.pre_tokenize_str(text)}
-    words |= {f" {number}" for number in range(LARGEST + 1)}
+    words |= {f" {number}" for number in range(LARGEST + 1)} | VERDICTS
     vocabulary = {word: n for n, word in enumerate([*special, *sorted(words)])}
     core = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     core.pre_tokenizer = splitter
@@ -80,29 +81,47 @@ def processor() -> "Idefics3Processor":
 
 def spoken(prompt: Prompt) -> str:
     """A prompt as the chat template writes it, up to where the reply begins; images as `<image>`."""
-    turns = []
-    for message in prompt.messages:
-        parts = (part.text if isinstance(part, Text) else IMAGE for part in message.parts)
-        turns.append(f"<|{message.role}|>" + "".join(parts))
+    turns = (f"<|{message.role}|>" + "".join(map(_spelled, message.parts)) for message in prompt.messages)
     return "".join(turns) + "<|assistant|>"
 
 
-def asked(question: Question, style: str) -> str:
-    """What the model hears: a question in one of the exam's styles, or for `read` only what stands in the picture."""
-    return READ if style == "read" else spoken(render(question, style=style))
+def _spelled(part: Part) -> str:
+    if isinstance(part, Text):
+        return part.text
+    return IMAGE * (len(motion.SECONDS) if isinstance(part, Clip) else 1)
 
 
-def reply(source: Problem, style: str, rng: Random) -> str:
+def asked(source: Problem, style: str) -> str:
+    """What the model hears: a question in one of the exam's styles, or for `read` only what stands in its pictures."""
+    if style == "read":
+        return f"<|user|>{IMAGE * shown(source)} Read.<|assistant|>"
+    film = (Media("video", 0, sha256=""),) if source.subject.is_video else ()
+    return spoken(render(replace(exam.worded(source), media=film), style=style))
+
+
+def shown(source: Problem) -> int:
+    """Pictures of the question itself, without those of its options."""
+    return len(motion.SECONDS) if source.subject.is_video else source.chain.text.count("<image ")
+
+
+def reply(source: Problem, style: str, rng: Random, sums: tuple[Expression, ...] = ()) -> str:
     """What the model is taught to say, without the end token; `rng` mixes the values of `read`.
 
-    The answer is a number also where options are shown: a network of this size does not learn to look up the letter.
+    The answer is a number also where options are written, since a network of this size does not learn to look up the letter;
+    where they are pictures it says whether each shows the result, and the letter of the one that does.
+
+    Args:
+        sums: what is held to be the sums of the moves; empty for the right ones.
     """
     if style == "read":
         # in a fixed order the model would count lines instead of looking up names
-        shown = list(source.chain.quantities.items())
-        return "\n".join(f"{name}: {value}" for name, value in rng.sample(shown, k=len(shown)))
-    steps = exam.explanation(source) if style == "cot" else []
-    return "\n".join([*steps, f"Answer: {source.answer}"])
+        values = list(source.chain.quantities.items())
+        return "\n".join(f"{name}: {value}" for name, value in rng.sample(values, k=len(values)))
+    steps = exam.explanation(source, sums) if style == "cot" else []
+    answer = (sums or source.expressions)[-1].value
+    if source.is_pictured:
+        answer = LETTERS[source.options.index(source.answer if answer is None else answer)]
+    return "\n".join([*steps, f"Answer: {answer}"])
 
 
 def network(tokenizer, *, width: int, layers: int, vision_width: int, vision_layers: int) -> "Idefics3ForConditionalGeneration":
@@ -151,7 +170,6 @@ def _texts() -> list[str]:
     for subject in exam.SUBJECTS:
         for index in range(VOCABULARY_SAMPLE):
             source = exam.problem("train", subject, index)
-            question = exam.question(source)
             for style in ("direct", "cot", "read"):
-                texts += [asked(question, style), reply(source, style, Random(0))]
+                texts += [asked(source, style), reply(source, style, Random(0))]
     return [text.replace(IMAGE, "").replace("<|user|>", "").replace("<|assistant|>", "") for text in texts]

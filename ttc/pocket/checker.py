@@ -14,6 +14,7 @@ Kind = Literal["right", "perception", "knowledge", "reasoning"]
 
 START = re.compile(r"(?P<label>\S+): (?P<value>\d+)")
 SUM = re.compile(r"(?P<label>\S+): (?P<left>\d+) (?P<sign>\S+) (?P<right>\d+) = (?P<value>\d+)")
+OPTION = re.compile(r"(?P<letter>[A-Z]): (?P<value>\d+) (?P<verdict>yes|no)")
 ANSWER = re.compile(r"Answer: (?P<answer>\S+)")
 
 
@@ -50,6 +51,10 @@ class _Reader:
         """Steps taken; the start is the first."""
         self.value: int | None = None
         """Where the reply says it stands."""
+        self.compared = 0
+        """Pictured options looked at."""
+        self.found = ""
+        """Letter of the pictured option that the reply says shows the result."""
 
     def judge(self, line: str) -> Kind:
         if match := ANSWER.fullmatch(line):
@@ -59,6 +64,8 @@ class _Reader:
         if match := SUM.fullmatch(line):
             said = Expression(int(match["left"]), match["sign"], int(match["right"]))
             return self._sum(match["label"], said, int(match["value"]))
+        if match := OPTION.fullmatch(line):
+            return self._option(match["letter"], int(match["value"]), match["verdict"] == "yes")
         return "reasoning"
 
     def _start(self, label: str, value: int) -> Kind:
@@ -99,11 +106,27 @@ class _Reader:
             rule.expression(before, read) == said for name, rule in rules.items() if name != move.rule and rule.is_knowledge
         )
 
+    def _option(self, letter: str, value: int, is_found: bool) -> Kind:
+        place = LETTERS.index(letter)
+        is_next = self._is_finished and not self.found and place == self.compared
+        if not self.source.is_pictured or place >= len(self.source.options) or not is_next:
+            return "reasoning"
+        self.compared += 1
+        self.found = letter if is_found else ""
+        if value != self.source.options[place]:
+            return "perception"
+        return "right" if is_found == (value == self.value) else "reasoning"
+
+    @property
+    def _is_finished(self) -> bool:
+        return self.done == len(self.source.chain.moves) + 1
+
     def _answer(self, said: str) -> Kind:
         if self.done == 0:  # a bare answer shows no step to trace: it is held against the truth
             return "right" if self._stands_for(said) == self.source.answer else "reasoning"
-        finished = self.done == len(self.source.chain.moves) + 1
-        return "right" if finished and self._stands_for(said) == self.value else "reasoning"
+        if self.source.is_pictured:
+            return "right" if self.found == said else "reasoning"
+        return "right" if self._is_finished and self._stands_for(said) == self.value else "reasoning"
 
     def _stands_for(self, said: str) -> int | None:
         """The number that an answer names, itself or by the letter of an option."""

@@ -42,7 +42,7 @@ def write(rng: Random, steps: int) -> Chain:
                 break
             moves.append(Move(rule, resistors.pop() if rule == "series" else ""))
         chain = (*moves, *tail)
-        if len(chain) == steps and walk(SUBJECT, quantities, start, chain) is not None:
+        if len(chain) == steps and walk(RULES, quantities, start, chain) is not None:
             return Chain(quantities, start, chain, _words(start, chain))
 
 
@@ -53,7 +53,7 @@ def _words(start: str, moves: tuple[Move, ...]) -> str:
     return f"<image 1> Take {', '.join([start, *parts])}. What is the {asked}?"
 
 
-def draw(quantities: Mapping[str, int], rng: Random) -> "Image":
+def draw(quantities: Mapping[str, int], rng: Random) -> "tuple[Image, ...]":
     """A loop of wire with boxes for resistors and a round source that states its current."""
     sketch = Sketch(rng)
     sketch.draw.rectangle([6, 6, 41, 41], outline=sketch.ink)
@@ -64,7 +64,7 @@ def draw(quantities: Mapping[str, int], rng: Random) -> "Image":
         shape(frame, fill=sketch.paper, outline=sketch.ink)
         sketch.digit(value, row, column)
         sketch.label(name, *LABELS[name])
-    return sketch.finish()
+    return (sketch.finish(),)
 
 
 SUBJECT = Subject("Circuits", "Diagrams", "Electricity", RULES, write, draw)

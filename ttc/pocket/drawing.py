@@ -42,9 +42,22 @@ LETTERING = {
     "5": (7, 4, 6, 1, 6),
     "I": (7, 2, 2, 2, 7),
     "R": (6, 5, 6, 5, 5),
+    "a": (0, 3, 5, 5, 3),
+    "b": (4, 4, 6, 5, 6),
+    "c": (0, 3, 4, 4, 3),
+    "d": (1, 1, 3, 5, 3),
+    "e": (2, 5, 7, 4, 3),
+    "f": (3, 4, 6, 4, 4),
+    "g": (3, 5, 3, 1, 6),
+    "h": (4, 4, 6, 5, 5),
     "p": (6, 5, 6, 4, 4),
     "q": (3, 5, 3, 1, 1),
     "r": (0, 5, 6, 4, 4),
+    "s": (3, 4, 2, 1, 6),
+    "w": (5, 5, 7, 7, 5),
+    "x": (0, 5, 2, 2, 5),
+    "y": (5, 5, 3, 1, 6),
+    "z": (7, 1, 2, 4, 7),
 }
 
 
@@ -63,10 +76,14 @@ class Sketch:
         self.image = Image.new("RGB", (SIDE, SIDE), self.paper)
         self.draw = ImageDraw.Draw(self.image)
 
-    def digit(self, value: int, row: int, column: int) -> None:
-        """A large digit in one cell, up to one pixel off its middle, and now and then so faint that grain may hide it."""
+    def print(self) -> tuple[int, ...]:
+        """Ink for one value: full, or now and then so faint that grain may hide what is drawn in it."""
         strength = self.rng.uniform(*FAINTNESS) if self.rng.random() < FAINT else 1.0
-        ink = tuple(round(paper + strength * (ink - paper)) for paper, ink in zip(self.paper, self.ink, strict=True))
+        return tuple(round(paper + strength * (ink - paper)) for paper, ink in zip(self.paper, self.ink, strict=True))
+
+    def digit(self, value: int, row: int, column: int) -> None:
+        """A large digit in one cell, up to one pixel off its middle."""
+        ink = self.print()
         x = column * CELL + 4 + self.rng.randrange(-1, 2)
         y = row * CELL + 3 + self.rng.randrange(-1, 2)
         self.draw.point([(x + dx, y + dy) for dx, dy in _pixels(DIGITS[value], 5)], fill=ink)

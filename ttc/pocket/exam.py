@@ -1,17 +1,24 @@
 """The generator: a question is a function of split, subject and number, and of nothing else."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from random import Random
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ttc.errors import UserError
-from ttc.pocket import circuits, tables
+from ttc.media import media_from_bytes
+from ttc.pocket import bars, circuits, dials, motion, tables
 from ttc.pocket.drawing import png
-from ttc.pocket.problem import LARGEST, Chain, Move, Problem, Subject, walk
+from ttc.pocket.problem import LARGEST, Chain, Expression, Move, Problem, Subject, walk
 from ttc.records import LETTERS, Gold, Media, Question
 
-SUBJECTS = MappingProxyType({subject.name: subject for subject in (tables.SUBJECT, circuits.SUBJECT)})
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SUBJECTS = MappingProxyType(
+    {one.name: one for one in (tables.SUBJECT, circuits.SUBJECT, bars.SUBJECT, dials.SUBJECT, motion.SUBJECT)}
+)
 
 SEEDS = MappingProxyType({"train": 1117, "validation": 2229, "test": 3343})
 """Fixed before any training; the test split's is never changed."""
@@ -33,7 +40,9 @@ def problem(split: str, subject: str, index: int) -> Problem:
     bare = Problem(split, kind, index, level, chain)
     if index // len(levels) % 2:
         return bare
-    return Problem(split, kind, index, level, chain, _options(rng, bare))
+    # an answer of one digit can be shown, where the subject has pictures of answers
+    is_pictured = kind.draw_option is not None and 1 <= bare.answer <= 9
+    return replace(bare, options=_options(rng, bare, is_pictured), is_pictured=is_pictured)
 
 
 def problems(split: str, subjects: tuple[str, ...] = tuple(SUBJECTS)) -> Iterator[Problem]:
@@ -52,23 +61,37 @@ def find(question_id: str) -> Problem:
     return problem(split, subject, int(number) - 1)
 
 
-def picture(source: Problem) -> bytes:
-    """The question's image as an encoded file."""
+def pictures(source: Problem) -> "tuple[Image, ...]":
+    """All that is shown, in order: pictures or the frames of the video, then the options where they are images."""
     rng = _rng(source.split, source.subject.name, source.index, "image")
-    return png(source.subject.draw(source.chain.quantities, rng))
+    shown = source.subject.draw(source.chain.quantities, rng)
+    if not source.is_pictured:
+        return shown
+    assert source.subject.draw_option is not None
+    return (*shown, *(source.subject.draw_option(option, rng) for option in source.options))
+
+
+def media(source: Problem) -> tuple[Media, ...]:
+    """What is shown as encoded files: PNGs that markers refer to, or one MP4."""
+    if source.subject.is_video:
+        return (media_from_bytes(motion.film(pictures(source)), kind="video"),)
+    return tuple(media_from_bytes(png(image), marker=n) for n, image in enumerate(pictures(source), start=1))
 
 
 def question(source: Problem) -> Question:
     """What the model is asked."""
-    data = picture(source)
+    return replace(worded(source), media=media(source))
+
+
+def worded(source: Problem) -> Question:
+    """The question without its media, which take most of the time."""
     question_type = "multiple-choice" if source.options else "open"
     return Question(
         id=source.id,
         benchmark="pocket",
         question_type=question_type,
         text=source.chain.text,
-        options=tuple(str(option) for option in source.options),
-        media=(Media("image", 1, hashlib.sha256(data).hexdigest(), data),),
+        options=_option_texts(source),
         fields={
             "subject": source.subject.name,
             "subfield": source.subject.subfield,
@@ -80,9 +103,18 @@ def question(source: Problem) -> Question:
     )
 
 
+def _option_texts(source: Problem) -> tuple[str, ...]:
+    if not source.is_pictured:
+        return tuple(str(option) for option in source.options)
+    first = source.chain.text.count("<image ") + 1
+    return tuple(f"<image {n}>" for n in range(first, first + len(source.options)))
+
+
 def gold(source: Problem) -> Gold:
-    """Its key, with the chain of steps as explanation."""
-    return Gold(source.id, (answer_text(source),), explanation="\n".join(explanation(source)))
+    """Its key, with the chain of steps as explanation and what it takes to know."""
+    known = dict.fromkeys(move.rule for move in source.chain.moves if source.subject.rules[move.rule].is_knowledge)
+    knowledge = tuple(f"{source.subject.name}: {name}: {source.subject.rules[name].meaning}" for name in known)
+    return Gold(source.id, (answer_text(source),), "\n".join(explanation(source)), knowledge)
 
 
 def answer_text(source: Problem) -> str:
@@ -90,11 +122,23 @@ def answer_text(source: Problem) -> str:
     return LETTERS[source.options.index(source.answer)] if source.options else str(source.answer)
 
 
-def explanation(source: Problem) -> list[str]:
-    """One line per step: what is read first, then every sum under the name of what it uses."""
+def explanation(source: Problem, sums: tuple[Expression, ...] = ()) -> list[str]:
+    """One line per step: what is read first, then every sum under the name of what it uses.
+
+    Options that are images are compared one by one, up to the one that shows the result.
+
+    Args:
+        sums: what somebody holds to be the sums of the moves; empty for the right ones.
+    """
+    sums = sums or source.expressions
     lines = [f"{source.chain.start}: {source.chain.quantities[source.chain.start]}"]
-    for move, expression in zip(source.chain.moves, source.expressions, strict=True):
+    for move, expression in zip(source.chain.moves, sums, strict=True):
         lines.append(f"{move.label}: {expression} = {expression.value}")
+    if source.is_pictured:
+        for letter, option in zip(LETTERS, source.options, strict=False):
+            lines.append(f"{letter}: {option} {'yes' if option == sums[-1].value else 'no'}")
+            if option == sums[-1].value:
+                break
     return lines
 
 
@@ -105,9 +149,12 @@ def _rng(*parts: object) -> Random:
     return Random("/".join(str(part) for part in (SEEDS[str(split)], *parts[1:])))
 
 
-def _options(rng: Random, bare: Problem) -> tuple[int, ...]:
-    """Gold among 3 or 4 results of plausible mistakes, in random order; every rank of the gold by size is equally likely."""
-    wrong = sorted(_mistakes(bare.subject, bare.chain, bare.answer, rng))
+def _options(rng: Random, bare: Problem, is_pictured: bool) -> tuple[int, ...]:
+    """Gold among 3 or 4 results of plausible mistakes, in random order; every rank of the gold by size is equally likely.
+
+    Where they are to be pictured they are digits, whatever mistake leads to them.
+    """
+    wrong = sorted(set(range(1, 10)) - {bare.answer} if is_pictured else _mistakes(bare.subject, bare.chain, bare.answer, rng))
     low, high = [v for v in wrong if v < bare.answer], [v for v in wrong if v > bare.answer]
     count = rng.choice((3, 4))
     below = rng.randrange(count + 1)
@@ -134,7 +181,7 @@ def _mistakes(subject: Subject, chain: Chain, answer: int, rng: Random) -> set[i
             if rule.reads == subject.rules[move.rule].reads and name != move.rule:
                 variants.append((chain.quantities, (*rest[0], Move(name, move.quantity), *rest[1])))
     for quantities, moves in variants:
-        sums = walk(subject, quantities, chain.start, moves)
+        sums = walk(subject.rules, quantities, chain.start, moves)
         if sums and sums[-1].value is not None:
             results.add(sums[-1].value)
     return results - {answer}

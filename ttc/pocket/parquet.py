@@ -30,7 +30,7 @@ def write_parquet(split: str, folder: Path) -> list[Path]:
     image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     columns = [(name, pa.string()) for name in TEXTS] + [(f"image_{n + 1}", image) for n in range(IMAGES)]
     files = []
-    for subject in exam.SUBJECTS:
+    for subject in (name for name, subject in exam.SUBJECTS.items() if not subject.is_video):
         file = folder / subject / f"{split}-00000-of-00001.parquet"
         file.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(list(_rows(split, subject)), schema=pa.schema(columns)), file)

@@ -93,8 +93,12 @@ class Subject:
     rules: Mapping[str, Rule]
     write: Callable[[Random, int], Chain]
     """A chain with that many moves."""
-    draw: Callable[[Mapping[str, int], Random], "Image"]
-    """The picture of the quantities: 48 x 48 RGB."""
+    draw: Callable[[Mapping[str, int], Random], "tuple[Image, ...]"]
+    """The pictures of the quantities, or the frames of their video: 48 x 48 RGB each."""
+    draw_option: Callable[[int, Random], "Image"] | None = None
+    """The picture of an answer from 1 to 9, for options that are images; None where options are always text."""
+    is_video: bool = False
+    """The pictures are the frames of one video."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ class Problem:
     chain: Chain
     options: tuple[int, ...] = field(default=())
     """In order; empty for an open question."""
+    is_pictured: bool = False
+    """The options are shown as images, so that the answer is a letter."""
 
     @property
     def id(self) -> str:
@@ -118,7 +124,7 @@ class Problem:
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The right sum of every move, in order."""
-        return walk(self.subject, self.chain.quantities, self.chain.start, self.chain.moves) or ()
+        return walk(self.subject.rules, self.chain.quantities, self.chain.start, self.chain.moves) or ()
 
     @property
     def answer(self) -> int:
@@ -128,11 +134,13 @@ class Problem:
         return value
 
 
-def walk(subject: Subject, quantities: Mapping[str, int], start: str, moves: tuple[Move, ...]) -> tuple[Expression, ...] | None:
+def walk(
+    rules: Mapping[str, Rule], quantities: Mapping[str, int], start: str, moves: tuple[Move, ...]
+) -> tuple[Expression, ...] | None:
     """The sum of each move; None where a value on the way is no whole number from 0 to `LARGEST`."""
     value, sums = quantities[start], []
     for move in moves:
-        expression = subject.rules[move.rule].expression(value, quantities.get(move.quantity, 0))
+        expression = rules[move.rule].expression(value, quantities.get(move.quantity, 0))
         result = expression.value
         if result is None or not 0 <= result <= LARGEST:
             return None
