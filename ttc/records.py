@@ -279,6 +279,8 @@ class StepScores:
     status: str = "ok"
     tokens: int = 0
     """Verifier tokens spent, prompt included."""
+    image_tokens: int = 0
+    """Those of `tokens` that are image placeholders: what the verifier's eyes cost follows from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,9 +297,17 @@ class Reply:
         """The reply up to the sample's end."""
         return self.before + self.sample.text
 
-    def scored(self, score: float | None, steps: Sequence[float] = (), *, tokens: int = 0, status: str = "ok") -> StepScores:
+    def scored(
+        self,
+        score: float | None,
+        steps: Sequence[float] = (),
+        *,
+        tokens: int = 0,
+        image_tokens: int = 0,
+        status: str = "ok",
+    ) -> StepScores:
         """The record of its scores. The verifier's identity is filled in where it is stored."""
-        return StepScores(self.sample.key, self.sample.index, "", tuple(steps), score, status, tokens)
+        return StepScores(self.sample.key, self.sample.index, "", tuple(steps), score, status, tokens, image_tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,16 @@ def score(verifier: Verifier, *asked: Reply) -> list[StepScores]:
     return list(verifier.open().score(asked))
 
 
-@pytest.mark.parametrize(("how", "value"), [("last", 0.5), ("min", 0.25), ("product", 0.125), ("mean", 7 / 12)])
+@pytest.mark.parametrize(
+    ("how", "value"), [("last", 0.5), ("min", 0.25), ("product", 0.125), ("mean", 7 / 12), ("geometric_mean", 0.5)]
+)
 def test_steps_make_up_one_score(how, value):
     assert aggregate((1.0, 0.25, 0.5), how) == pytest.approx(value)
     assert aggregate((), how) is None
+
+
+def test_a_step_that_is_surely_wrong_takes_the_geometric_mean_to_zero():
+    assert aggregate((1.0, 0.0), "geometric_mean") == 0
 
 
 def test_truth_scores_each_line_of_a_pocket_reply_and_a_gold_explanation_is_all_right():
