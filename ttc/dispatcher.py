@@ -69,7 +69,13 @@ class Queue:
         self._orders: deque[Order] = deque()
         self._condition = threading.Condition()
         self._over = False
+        self._stopped = False
         self._refuse, self._decode = refuse, decode
+
+    @property
+    def stopped(self) -> bool:
+        """See `ttc.protocols.Inbox`."""
+        return self._stopped
 
     def put(self, orders: Iterable[Order]) -> None:
         """Queue orders behind those that wait."""
@@ -82,6 +88,7 @@ class Queue:
         with self._condition:
             self._over = True
             if drop:
+                self._stopped = True
                 self._orders.clear()
             self._condition.notify()
 

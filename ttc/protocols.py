@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 class Inbox(Protocol):
     """Where a backend takes its work from. Media are decoded as a request is taken, so only what is in flight is in memory."""
 
+    @property
+    def stopped(self) -> bool:
+        """The run is to end: what is in flight is finished, and what was taken but not begun need not be."""
+        ...
+
     def take(self, *, wait: bool) -> Request | None:
         """The next request.
 

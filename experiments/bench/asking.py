@@ -26,6 +26,8 @@ def pocket_requests(model: Checkpoint, questions: int, n: int, sampling: Samplin
 class Waiting:
     """An inbox (`ttc.protocols.Inbox`) in which all requests lie from the start."""
 
+    stopped = False
+
     def __init__(self, requests: Iterable[Request]) -> None:
         self._requests = iter(requests)
 

@@ -94,6 +94,8 @@ def test_the_pixels_of_each_place_are_those_of_its_own_file_and_as_many_as_its_t
 
 
 class Inbox:
+    stopped = False
+
     def __init__(self, *requests: Request) -> None:
         self._requests = list(requests)
 

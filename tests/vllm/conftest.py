@@ -28,6 +28,8 @@ GREEDY = Sampling(temperature=0, max_tokens=96)
 
 
 class _ListInbox:
+    stopped = False
+
     def __init__(self, requests: list[Request]) -> None:
         self._requests = requests
 

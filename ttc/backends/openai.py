@@ -101,7 +101,9 @@ class _Engine:
 
     def serve(self, inbox: Inbox) -> Iterator[Sample]:
         # Twice as many as run, so that a place that falls free is taken at once, also while others wait for another attempt.
-        return pump(self._runner, inbox, self._draw, lambda flying: flying < 2 * self._limiter.limit)
+        return pump(
+            self._runner, inbox, self._draw, lambda flying: flying < 2 * self._limiter.limit, on_stop=self._limiter.shut
+        )
 
     def close(self) -> None:
         self._runner.run(self._leave())

@@ -15,7 +15,13 @@ GLANCE_SECONDS = 0.02
 """How long a newly ordered request may go unnoticed while others are in flight."""
 
 
-def pump(runner: asyncio.Runner, inbox: Inbox, start: Start, room: Callable[[int], bool]) -> Iterator[Sample]:
+def pump(
+    runner: asyncio.Runner,
+    inbox: Inbox,
+    start: Start,
+    room: Callable[[int], bool],
+    on_stop: Callable[[], None] = lambda: None,
+) -> Iterator[Sample]:
     """Start requests while there is room, and yield their samples in the order in which they finish.
 
     What a call raises ends the run, but only after the calls in flight: they are paid for, and their samples are yielded.
@@ -24,7 +30,8 @@ def pump(runner: asyncio.Runner, inbox: Inbox, start: Start, room: Callable[[int
         runner: the event loop that the engine lives on; it runs only inside this generator. Closing it cancels what a consumer
             that gave up has left in flight.
         start: the calls that draw the samples of one request, made one by one as there is room; each emits its samples.
-        room: whether another call may start beside so many in flight.
+        room: whether another call may start beside so many in flight. Once the inbox is stopped, none does.
+        on_stop: lets go the calls that were started and wait for something; called again and again once the inbox is stopped.
     """
     ready: list[Sample] = []
     flying: set[asyncio.Task[None]] = set()
@@ -41,10 +48,12 @@ def pump(runner: asyncio.Runner, inbox: Inbox, start: Start, room: Callable[[int
         return call
 
     while True:
-        while failure is None and room(len(flying)) and (call := next_call()) is not None:
+        while failure is None and not inbox.stopped and room(len(flying)) and (call := next_call()) is not None:
             flying.add(loop.create_task(call))
         if not flying:
             break
+        if inbox.stopped:
+            on_stop()
         done, flying = runner.run(_wait(flying))
         yield from ready
         ready.clear()

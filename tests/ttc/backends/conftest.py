@@ -118,6 +118,8 @@ def save_vision_model(folder: Path) -> Path:
 
 
 class _ListInbox:
+    stopped = False
+
     def __init__(self, requests: Iterable[Request]) -> None:
         self._requests = list(requests)
 

@@ -26,6 +26,8 @@ KEY = "sk-secret-123456"
 class Orders:
     """An inbox with a fixed list of requests."""
 
+    stopped = False
+
     def __init__(self, *requests: Request) -> None:
         self._requests: Iterator[Request] = iter(requests)
 
@@ -383,3 +385,38 @@ def test_a_stopped_run_commits_what_is_in_flight_and_the_next_one_draws_the_rest
     assert bank.stats().samples == first == len(chat_server.bodies)
     assert asyncio.run(run(stop=False)) == 20 - first
     assert len(chat_server.bodies) == 20
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_stopped_run_sends_no_further_calls_of_a_request_it_has_begun(chat_server, backend, tmp_path, busy):
+    """Be they unsent, or waiting to be sent again after a 429."""
+    gate, arrived = threading.Event(), threading.Event()
+
+    def answer(body: dict[str, Any], number: int):
+        if number == 1:
+            arrived.set()
+        gate.wait(10)
+        return chat_server.Reply(429, {}, {"retry-after": "20"}) if busy else chat_server.says(body, "ok")
+
+    chat_server.answer = answer
+    asked, bank = Question("q", "exam", "open", "What?"), Bank(tmp_path)
+
+    async def run(stop: bool, n: int) -> int:
+        async with Dispatcher(backend(concurrency=2), bank) as source:
+            draw = asyncio.ensure_future(source.samples(asked, request().prompt, Sampling(), n))
+            if stop:
+                await asyncio.to_thread(arrived.wait, 10)
+                first, then = (gate.set, source.stop) if busy else (source.stop, gate.set)
+                first()
+                asyncio.get_running_loop().call_later(0.3, then)
+                with pytest.raises(Stopped):
+                    await draw
+            else:
+                assert len(await draw) == n
+            return source.executed.samples
+
+    kept = asyncio.run(run(True, 12))
+    assert len(chat_server.bodies) == 2
+    assert bank.stats().samples == kept == (0 if busy else 2)
+    chat_server.answer = lambda body, number: chat_server.says(body, "ok")
+    assert asyncio.run(run(False, 12)) == 12 - kept

@@ -11,6 +11,8 @@ from ttc.records import Prompt, Request, Sample, Sampling
 
 
 class Orders:
+    stopped = False
+
     def __init__(self, ids: str) -> None:
         self.left = list(ids)
 

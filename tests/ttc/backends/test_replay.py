@@ -18,6 +18,8 @@ from ttc.records import Media, Message, Prompt, Question, Request, Sample, Sampl
 class Orders:
     """An inbox with a fixed list of requests."""
 
+    stopped = False
+
     def __init__(self, *requests: Request) -> None:
         self._requests: Iterator[Request] = iter(requests)
 
