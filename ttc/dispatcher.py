@@ -11,12 +11,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ttc import keys, media
 from ttc.bank import Bank, Writer
-from ttc.errors import BackendUnavailable, MediaError
+from ttc.errors import BackendUnavailable, MediaError, UserError
 from ttc.protocols import Backend
 from ttc.records import Prompt, Question, Request, Sample, SampleStatus, Sampling, Usage
+
+Loaded = TypeVar("Loaded")
 
 
 class Stopped(BackendUnavailable):
@@ -151,6 +154,8 @@ class Dispatcher:
         self._writer: Writer = bank.writer(run=run)
         self._serving: asyncio.Future[None] | None = None
         self._failure: BaseException | None = None
+        self._encoder: asyncio.Task[Callable[[str], tuple[int, ...]]] | None = None
+        self._loading = threading.Lock()
 
     @property
     def writer(self) -> Writer:
@@ -191,6 +196,26 @@ class Dispatcher:
         line.wake()
         await future
         return [line.samples[index] for index in range(n)]
+
+    async def token_ids(self, text: str) -> tuple[int, ...]:
+        """The text as the backend's tokens.
+
+        Raises:
+            UserError: it cannot be told, since the backend takes no tokens or its tokenizer is missing.
+        """
+        if self._encoder is None:
+            encoder = getattr(self._backend, "encoder", None)
+            if encoder is None:
+                kind = getattr(self._backend, "kind", type(self._backend).__name__)
+                raise UserError(
+                    f"backend {kind} takes no tokens, so nothing can be put into its replies; use vllm or transformers"
+                )
+            self._encoder = self._loop.create_task(asyncio.to_thread(self._load, encoder))
+        return (await self._encoder)(text)
+
+    def _load(self, opening: Callable[[], Loaded]) -> Loaded:
+        with self._loading:  # the heavy libraries do not bear being imported from two threads at once
+            return opening()
 
     async def _read(self, order: Order, question: Question) -> None:
         """Join the next look into the bank: all draws of one turn of the event loop share one query."""
@@ -265,7 +290,7 @@ class Dispatcher:
 
     def _serve(self) -> None:
         """On the engine's thread: open, serve, commit."""
-        engine = self._backend.open()
+        engine = self._load(self._backend.open)
         try:
             for sample in engine.serve(self._queue):
                 self._commit(sample)

@@ -1,7 +1,7 @@
 """A model and all that determines what it says: shared by every engine that loads weights, so that they share samples."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -69,6 +69,13 @@ class Checkpoint(BaseModel, frozen=True, extra="forbid"):
         if not self.chat_template.is_file():
             raise UserError(f"chat_template {self.chat_template} is not a file; give a file with a Jinja template")
         return self.chat_template.read_text(encoding="utf-8")
+
+    def encoder(self) -> Callable[[str], tuple[int, ...]]:
+        """Text to token ids, without special tokens and without loading the model. Raises UserError without a tokenizer."""
+        from ttc.backends.chat import Chat
+
+        tokenizer = Chat.load(self, takes_images=False).tokenizer
+        return lambda text: tuple(tokenizer.encode(text, add_special_tokens=False))
 
     def shape(self) -> "ModelShape | None":
         """The model's shape for FLOPs."""

@@ -6,7 +6,7 @@ import random
 import re
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, model_validator
@@ -66,6 +66,10 @@ class Scripted(BaseModel, frozen=True, extra="forbid"):
         from ttc.compute import ModelShape
 
         return ModelShape.from_config(self.priced_as)
+
+    def encoder(self) -> Callable[[str], tuple[int, ...]]:
+        """Words to ids."""
+        return lambda text: tuple(map(token_id, _TOKEN.findall(text)))
 
     def open(self) -> "ScriptedEngine":
         """Never fails."""

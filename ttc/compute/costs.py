@@ -10,8 +10,11 @@ from ttc.records import Sample
 KV_BLOCK = 16
 
 
-def sample_flops(shape: ModelShape | None, sample: Sample, *, prompt_is_new: bool) -> float | None:
+def sample_flops(shape: ModelShape | None, sample: Sample, *, prompt_is_new: bool, shared_tokens: int = 0) -> float | None:
     """FLOPs of one sample on the attributed axis: its decoding, and the prompt and its images with the first of a prompt.
+
+    Args:
+        shared_tokens: of the prompt, those that are paid already with all of its images: it goes on where another prompt ends.
 
     Returns:
         None where the model's shape is unknown.
@@ -19,20 +22,28 @@ def sample_flops(shape: ModelShape | None, sample: Sample, *, prompt_is_new: boo
     if shape is None:
         return None
     flops = shape.decode_flops(sample.completion_tokens, sample.prompt_tokens)
-    if prompt_is_new:
+    if prompt_is_new and shared_tokens:
+        flops += shape.extend_flops(max(0, sample.prompt_tokens - shared_tokens), shared_tokens, heads=1)
+    elif prompt_is_new:
         flops += shape.prompt_flops(sample.prompt_tokens, sample.image_tokens)
     return float(flops)
 
 
-def continuation_flops(shape: ModelShape | None, sample: Sample, prefix_tokens: int, *, prefix_is_new: bool) -> float | None:
+def continuation_flops(
+    shape: ModelShape | None, sample: Sample, prefix_tokens: int, *, prefix_is_new: bool, appended_tokens: int = 0
+) -> float | None:
     """FLOPs of going on after `prefix_tokens` of a reply: a reply costs the same drawn whole or in pieces.
 
     The last token of the prefix was drawn but not fed back, which the first continuation of that prefix does for all.
+
+    Args:
+        appended_tokens: at the end of the prefix, those that nobody drew: they are fed with that last one.
     """
     if shape is None:
         return None
     cached = sample.prompt_tokens + prefix_tokens
-    first = shape.extend_flops(1, cached - 1, heads=1) if prefix_is_new else 0
+    unread = min(1 + appended_tokens, prefix_tokens)
+    first = shape.extend_flops(unread, cached - unread, heads=1) if prefix_is_new else 0
     return float(first + shape.decode_flops(sample.completion_tokens, cached))
 
 
