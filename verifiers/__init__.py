@@ -3,6 +3,8 @@
     scripted    told or hashed scores, without a model
     confidence  the model's own log-probabilities
     truth       the pocket exam's true steps: marked as using gold, and kept out of tables of methods
+    language_model, generative   a model of any backend says, step by step or after a rationale, what it thinks of the reply
+    step_verifier   a model trained by `ttc train`: all steps of a reply in one forward pass
     aggregate   step scores to one score
 
 A verifier is its frozen config with `open` (see `ttc.protocols.Verifier`); scores are kept in the bank by its content.
@@ -13,10 +15,13 @@ from typing import Annotated
 from pydantic import Field
 
 from verifiers.confidence import Confidence
+from verifiers.generative import Generative
+from verifiers.llm import LanguageModel
+from verifiers.prm import StepVerifier
 from verifiers.scripted import Scripted
 from verifiers.truth import Truth
 
-AnyVerifier = Annotated[Scripted | Confidence | Truth, Field(discriminator="kind")]
+AnyVerifier = Annotated[Scripted | Confidence | Truth | LanguageModel | Generative | StepVerifier, Field(discriminator="kind")]
 """A verifier's config, told apart by `kind`."""
 
-__all__ = ["AnyVerifier", "Confidence", "Scripted", "Truth"]
+__all__ = ["AnyVerifier", "Confidence", "Generative", "LanguageModel", "Scripted", "StepVerifier", "Truth"]

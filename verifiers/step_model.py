@@ -1,0 +1,80 @@
+"""The network of a step verifier: batches, the outputs at its slots, and the head of the marker form.
+
+Names carry their axes: B replies, T tokens, S slots, V vocabulary.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from ttc.backends.decoding import collate
+from ttc.errors import UserError
+from verifiers.render import Rendered
+
+HEAD = "head.safetensors"
+"""In the folder of a verifier of the marker form: the weights of its head."""
+
+
+def batch_of(rendered: Sequence[Rendered], device: torch.device, dtype: torch.dtype) -> dict[str, Tensor]:
+    """The inputs of one forward pass, with the slots as `logits_to_keep`: only there is the vocabulary projected.
+
+    Padded on the right, where a causal model sees the same as without padding, whatever kind of positions it has. Spare slots
+    are 0.
+    """
+    inputs = collate([one.encoded for one in rendered], device, dtype)
+    width = inputs["input_ids"].shape[1]
+    padding_B = torch.tensor([width - one.length for one in rendered], device=device)
+    turned_BT = (torch.arange(width, device=device) + padding_B[:, None]) % width
+    for name, tensor in inputs.items():
+        if name in ("input_ids", "attention_mask") or name.endswith("token_type_ids"):
+            inputs[name] = tensor.gather(1, turned_BT)
+    inputs["logits_to_keep"] = pad_sequence([torch.tensor(one.slots) for one in rendered], batch_first=True).to(device)
+    return inputs
+
+
+def step_logits(model: nn.Module, inputs: Mapping[str, Tensor], good: int, bad: int) -> Tensor:
+    """z_BS in float32: sigmoid(z) is the two-way softmax between the verdicts. A head's only output is z itself.
+
+    The difference is taken in float32, and no probability is divided: saturated half-precision logits give 0 or 1, not NaN.
+    """
+    logits_BSV = model(**inputs, use_cache=False).logits.float()
+    return logits_BSV[..., 0] if logits_BSV.shape[-1] == 1 else logits_BSV[..., good] - logits_BSV[..., bad]
+
+
+def add_head(model: Any) -> None:
+    """Put a head of one output, zero at first, where the vocabulary was: the marker form's."""
+    old = model.get_output_embeddings()
+    head = nn.Linear(old.in_features, 1, bias=False, device=old.weight.device, dtype=old.weight.dtype)
+    nn.init.zeros_(head.weight)
+    for config in (model.config, model.config.get_text_config()):
+        config.tie_word_embeddings = False  # else saving and loading would make it the embeddings again
+    model.set_output_embeddings(head)
+
+
+def save_head(weight: Tensor, folder: Path) -> None:
+    """Write a head's 1 x H weights."""
+    save_file({"weight": weight.detach().float().cpu().contiguous()}, folder / HEAD)
+
+
+def load_head(model: Any, folder: Path) -> None:
+    """Put the head of a verifier's folder on its model.
+
+    Raises:
+        UserError: there is none, or it is of another width: such a verifier would score by chance.
+    """
+    path = folder / HEAD
+    if not path.is_file():
+        raise UserError(f"verifier {folder}: no {HEAD}, which the marker form needs; fetch the folder whole or train it again")
+    add_head(model)
+    weight, head = load_file(path)["weight"], model.get_output_embeddings().weight
+    if weight.shape != head.shape:
+        raise UserError(
+            f"{path}: a head of width {weight.shape[-1]} on a model of width {head.shape[-1]}; take the model it came with"
+        )
+    with torch.no_grad():
+        head.copy_(weight)
