@@ -20,6 +20,10 @@ class Source(Protocol):
         """Samples 0 to n - 1 of a prompt."""
         ...
 
+    async def token_ids(self, text: str) -> tuple[int, ...]:
+        """The text as the engine's tokens, to be put into a reply."""
+        ...
+
 
 class Verification(Protocol):
     """Where scores come from: the bank first, then the verifiers of the run. See `ttc.scoring`."""
@@ -57,6 +61,7 @@ class Session:
         self._budget_tokens, self._verification = budget_tokens, verification
         self._drawn: dict[Hashable, int] = {}
         self._paid: set[Hashable] = set()
+        self._prompt_tokens = 0
 
     @property
     def spent_tokens(self) -> int:
@@ -67,6 +72,11 @@ class Session:
     def reply_tokens(self) -> int:
         """Most completion tokens of a whole reply."""
         return self._sampling.max_tokens
+
+    @property
+    def prompt(self) -> Prompt:
+        """What asks for a chain of thought: the beginning of every conversation about the question."""
+        return self._render(self.question, "cot")
 
     async def draw(self, draw: Draw) -> list[Sample]:
         """`draw.n` further samples, in index order.
@@ -82,10 +92,45 @@ class Session:
         samples = [draw.capped(stored[index]) for index in indices]
         for sample in samples:
             is_new = self._is_new(draw.pool)
-            self._count(sample, is_new, sample_flops(self._shape, sample, prompt_is_new=is_new))
+            self._count(sample, sample.prompt_tokens if is_new else 0, sample_flops(self._shape, sample, prompt_is_new=is_new))
+            if draw.pool == Draw().pool:
+                self._prompt_tokens = sample.prompt_tokens
         return samples
 
-    async def extend(self, prefixes: Sequence[tuple[int, ...]], stop: str, n: int = 1) -> list[list[Sample]]:
+    async def ask(self, prompt: Prompt, n: int = 1) -> list[Sample]:
+        """`n` further replies to a prompt that goes on where `self.prompt` ends.
+
+        Its own tokens are those beyond `self.prompt`, which is paid once, its images with it.
+
+        Raises:
+            BudgetSpent: the budget was used up before this.
+        """
+        self._check_budget()
+        indices = self._reserve(prompt, n)
+        samples = (await self._source.samples(self.question, prompt, self._sampling, indices.stop))[indices.start :]
+        for sample in samples:
+            is_new, shared = self._is_new(prompt), self._prompt_tokens
+            flops = sample_flops(self._shape, sample, prompt_is_new=is_new, shared_tokens=shared)
+            self._count(sample, max(0, sample.prompt_tokens - shared) if is_new else 0, flops)
+        return samples
+
+    async def token_ids(self, text: str) -> tuple[int, ...]:
+        """The text as tokens, to be put into a reply that is continued.
+
+        Raises:
+            UserError: the engine takes no tokens.
+        """
+        return await self._source.token_ids(text)
+
+    async def extend(
+        self,
+        prefixes: Sequence[tuple[int, ...]],
+        stop: str = "",
+        n: int = 1,
+        *,
+        most_tokens: int | None = None,
+        appended: int = 0,
+    ) -> list[list[Sample]]:
         """`n` further continuations of each partial chain of thought, up to the next `stop`: one round of a search.
 
         The budget is looked at once, so a round is drawn whole or not at all. The new tokens are what a continuation costs; the
@@ -93,24 +138,28 @@ class Session:
 
         Args:
             prefixes: token ids of each reply so far; empty begins one. The same one twice gets further continuations.
-            stop: where a step ends. A sample whose `tail` begins with it ended there, and can be continued.
+            stop: where a step ends. A sample whose `tail` begins with it ended there, and can be continued. Empty: at the
+                reply's own end.
+            most_tokens: of each continuation; what `reply_tokens` leaves where not given.
+            appended: how many tokens at the end of each prefix were put there and not drawn. They count as prompt.
 
         Raises:
             BudgetSpent: the budget was used up before this round.
             UserError: the engine does not tell token ids, so nothing can be continued.
         """
         self._check_budget()
-        drawn = await asyncio.gather(*(self._continuations(prefix, stop, n) for prefix in prefixes))
+        drawn = await asyncio.gather(*(self._continuations(prefix, stop, n, most_tokens) for prefix in prefixes))
         for prefix, samples in zip(prefixes, drawn, strict=True):
             for sample in samples:
-                self._count_continuation(sample, prefix)
+                self._count_continuation(sample, prefix, appended)
         return drawn
 
-    async def _continuations(self, prefix: tuple[int, ...], stop: str, n: int) -> list[Sample]:
-        indices = self._reserve((prefix, stop), n)
-        settings = {"stop": (*self._sampling.stop, stop), "max_tokens": self.reply_tokens - len(prefix)}
-        prompt, sampling = self._render(self.question, "cot"), self._sampling.model_copy(update=settings)
-        samples = (await self._source.samples(self.question, prompt, sampling, indices.stop, prefix))[indices.start :]
+    async def _continuations(self, prefix: tuple[int, ...], stop: str, n: int, most_tokens: int | None) -> list[Sample]:
+        most = self.reply_tokens - len(prefix) if most_tokens is None else most_tokens
+        indices = self._reserve((prefix, stop, most), n)
+        settings = {"stop": (*self._sampling.stop, *filter(None, [stop])), "max_tokens": most}
+        sampling = self._sampling.model_copy(update=settings)
+        samples = (await self._source.samples(self.question, self.prompt, sampling, indices.stop, prefix))[indices.start :]
         if mute := next((one for one in samples if one.completion_tokens and not one.token_ids), None):
             raise UserError(
                 f"question {self.question.id}: {mute.engine} does not tell token ids, so its replies cannot be continued "
@@ -137,16 +186,16 @@ class Session:
         self._paid.add(prompt)
         return is_new
 
-    def _count_continuation(self, sample: Sample, prefix: tuple[int, ...]) -> None:
+    def _count_continuation(self, sample: Sample, prefix: tuple[int, ...], appended: int) -> None:
         prompt_is_new, prefix_is_new = self._is_new(Draw().pool), self._is_new(prefix)
         if prefix:
-            flops = continuation_flops(self._shape, sample, len(prefix), prefix_is_new=prefix_is_new)
+            flops = continuation_flops(self._shape, sample, len(prefix), prefix_is_new=prefix_is_new, appended_tokens=appended)
         else:
             flops = sample_flops(self._shape, sample, prompt_is_new=prompt_is_new)
-        self._count(sample, prompt_is_new, flops)
+        read = (sample.prompt_tokens if prompt_is_new else 0) + (appended if prefix_is_new else 0)
+        self._count(sample, read, flops)
 
-    def _count(self, sample: Sample, prompt_is_new: bool, flops: float | None) -> None:
-        prompt_tokens = sample.prompt_tokens if prompt_is_new else 0
+    def _count(self, sample: Sample, prompt_tokens: int, flops: float | None) -> None:
         self.usage += Usage(1, prompt_tokens, sample.completion_tokens, flops=flops)
 
     async def score(self, samples: Sequence[Sample], verifier: str, *, before: str = "") -> list[StepScores]:
