@@ -34,6 +34,8 @@ class Scripted(BaseModel, frozen=True, extra="forbid"):
     kind: Literal["scripted"] = "scripted"
     replies: Mapping[str, Replies] | Replies
     """By question id, `*` standing for all others; or one list for every question."""
+    when: Mapping[str, Replies] = Field(default_factory=dict)
+    """Replies to prompts that hold this text, such as those of a later turn; the first that fits goes before `replies`."""
     pick: Literal["in_turn", "seeded"] = "in_turn"
     """`in_turn`: sample i takes reply i, starting over at the end; `seeded`: any, with equal chance, by its seed."""
     statuses: Mapping[str, SampleStatus] = Field(default_factory=dict)
@@ -50,13 +52,13 @@ class Scripted(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _says_something(self) -> "Scripted":
         lists = self.replies.values() if isinstance(self.replies, Mapping) else [self.replies]
-        if not all(lists):
+        if not all([*lists, *self.when.values()]):
             raise ValueError("replies: an empty list says nothing; an empty reply is ''")
         return self
 
     def identity(self) -> Mapping[str, object]:
         """Hash of what is said; delays and breakdowns change no sample."""
-        script = self.model_dump(mode="json", include={"replies", "pick", "statuses", "tokens_per_image"})
+        script = self.model_dump(mode="json", include={"replies", "when", "pick", "statuses", "tokens_per_image"})
         return {"script": hashlib.sha256(json.dumps(script, sort_keys=True).encode()).hexdigest()}
 
     def shape(self) -> "ModelShape | None":
@@ -124,7 +126,9 @@ class ScriptedEngine:
         )
 
     def _reply(self, request: Request, index: int) -> str:
-        replies = self._config.replies
+        prompt = "".join(_texts(request)) if self._config.when else ""
+        told = next((told for text, told in self._config.when.items() if text in prompt), None)
+        replies = told or self._config.replies
         if isinstance(replies, Mapping):
             if not (mine := replies.get(request.question_id) or replies.get("*")):
                 raise UserError(f"scripted backend: no reply for question {request.question_id}; add it or `*` to replies")
@@ -140,8 +144,12 @@ def token_id(token: str) -> int:
 
 
 def _prompt_words(request: Request) -> int:
+    return sum(len(text.split()) for text in _texts(request))
+
+
+def _texts(request: Request) -> Iterator[str]:
     parts = (part for message in request.prompt.messages for part in message.parts)
-    return sum(len(part.text.split()) for part in parts if isinstance(part, Text))
+    return (part.text for part in parts if isinstance(part, Text))
 
 
 def _cut(tokens: list[str], stops: tuple[str, ...], max_tokens: int) -> tuple[list[str], int, Finish]:
