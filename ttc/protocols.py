@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from ttc.records import Answer, Exam, Gold, Question, Reply, Request, Sample, Selection, StepScores, Verdict
 
 if TYPE_CHECKING:
-    from ttc.bank import Bank
+    from ttc.bank import Bank, Writer
     from ttc.compute import ModelShape
     from ttc.draw import Draw
     from ttc.judges.item import Item
@@ -107,6 +107,15 @@ class Verifier(Protocol):
 
     def open(self) -> Scorer:
         """Load the model. Raises UserError with the way out where it cannot."""
+        ...
+
+
+@runtime_checkable
+class KeepingVerifier(Verifier, Protocol):
+    """A verifier that keeps more in the bank than its scores: what a model said of a reply, or what its members say."""
+
+    def open_in(self, bank: Bank, writer: Writer) -> Scorer:
+        """As `open`, with the bank to look in, and the writer of the samples that are scored."""
         ...
 
 

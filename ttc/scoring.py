@@ -15,7 +15,7 @@ from typing import Self
 from ttc import keys
 from ttc.bank import Bank, Writer
 from ttc.errors import UserError
-from ttc.protocols import Scorer, Verifier
+from ttc.protocols import KeepingVerifier, Scorer, Verifier
 from ttc.records import Reply, StepScores, Usage
 
 
@@ -100,7 +100,9 @@ class Scoring:
 
     def _scorer(self, name: str) -> Scorer:
         if name not in self._scorers:
-            self._scorers[name] = self._verifiers[name].open()
+            verifier = self._verifiers[name]
+            keeps = isinstance(verifier, KeepingVerifier)
+            self._scorers[name] = verifier.open_in(self._bank, self._writer) if keeps else verifier.open()
         return self._scorers[name]
 
     def _stored(self, name: str, replies: Sequence[Reply]) -> list[StepScores]:
