@@ -1,0 +1,163 @@
+"""What `ttc train` reads: one frozen config per kind of training, told apart by `kind`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+
+from training.order import Order
+from ttc.backends.checkpoint import Checkpoint
+from ttc.backends.transformers import Transformers
+from ttc.errors import UserError
+from ttc.records import Sampling
+from verifiers.aggregate import Aggregation
+from verifiers.render import Rendering
+
+LANGUAGE_LAYERS = r"(?!.*(?:vision|visual|image|audio)).*\.(?:q|k|v|o|gate|up|down)_proj"
+"""The matrices of attention and MLP in the language model, and none of the vision tower's, by their names."""
+
+
+class Lora(BaseModel, frozen=True, extra="forbid"):
+    """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685); all else stays as it is."""
+
+    rank: int = Field(default=16, gt=0)
+    alpha: int = Field(default=32, gt=0)
+    dropout: float = Field(default=0.05, ge=0, lt=1)
+    targets: str = LANGUAGE_LAYERS
+    """Regular expression for the whole name of a module."""
+
+
+class Optimisation(BaseModel, frozen=True, extra="forbid"):
+    """How weights are learned: AdamW, a warm-up, a cosine to zero."""
+
+    epochs: float = Field(default=1.0, gt=0)
+    learning_rate: float = Field(default=1e-4, gt=0)
+    """1e-4 to 2e-4 for LoRA, 1e-5 for all weights of a large model."""
+    warmup: float = Field(default=0.05, ge=0, lt=1)
+    """Share of the steps over which the rate rises."""
+    weight_decay: float = Field(default=0.0, ge=0)
+    batch: int = Field(default=512, gt=0)
+    """Chains of one step, over all devices."""
+    micro_batch: int = Field(default=1, gt=0)
+    """Chains of one forward pass on one device."""
+    seed: int = 0
+    order: Order = "random"
+    """How the chains follow each other."""
+    by_length: bool = False
+    """With order `random`: chains of similar length share a batch, so that little is padding."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the arithmetic; weights learn in float32. `auto`: bfloat16 on a GPU."""
+    gradient_checkpointing: bool = False
+    """Less memory, a third more time."""
+    evaluations: int = Field(default=4, gt=0)
+    """How often the dev chains are scored and a checkpoint is written, over the whole run."""
+    patience: int | None = Field(default=None, gt=0)
+    """Stop after so many evaluations without a better one; never where not given. The best checkpoint is what is kept."""
+
+    @model_validator(mode="after")
+    def _whole_batches(self) -> "Optimisation":
+        if self.batch % self.micro_batch:
+            raise ValueError(f"batch={self.batch} is no multiple of micro_batch={self.micro_batch}")
+        return self
+
+
+class Tracking(BaseModel, frozen=True, extra="forbid"):
+    """Where the curves of training go besides the folder."""
+
+    kind: Literal["none", "wandb"] = "none"
+    project: str = "test-time-compute"
+
+
+class Hub(BaseModel, frozen=True, extra="forbid"):
+    """Where a finished verifier is pushed to."""
+
+    name: str
+    """`user/model`."""
+    private: bool = True
+
+
+class ChainFiles(BaseModel, frozen=True, extra="forbid"):
+    """Chains that were written before, as JSON Lines (see `training.corpora`)."""
+
+    kind: Literal["chains"] = "chains"
+    train: Path
+    dev: Path
+
+
+class PocketReplies(BaseModel, frozen=True, extra="forbid"):
+    """A model's own replies to the pocket exam: drawn into a bank where it lacks them, and labelled by the exam's checker."""
+
+    kind: Literal["pocket"] = "pocket"
+    backend: Transformers = Transformers(model="pocket")
+    sampling: Sampling = Sampling(max_tokens=96)
+    bank: Path = Path("runs/bank")
+    train_questions: int = Field(default=3000, gt=0)
+    """Of the train split, the subjects in turn."""
+    dev_questions: int = Field(default=300, gt=0)
+    """Of the train split as well, behind those: the validation split chooses prompts and budgets, and is left alone."""
+    samples: int = Field(default=8, gt=0)
+    """Of each question."""
+    leave_out: tuple[str, ...] = ()
+    """Subjects that are not trained on, so that transfer to them can be measured."""
+    blind: float = Field(default=0.0, ge=0, le=1)
+    """Chains with blank images, as a share of the others: every step that reads the image is unlabelled in them, so that sums
+    and rules are judged without leaning on what the image shows."""
+
+
+AnyChains = Annotated[ChainFiles | PocketReplies, Field(discriminator="kind")]
+
+
+class StepVerifierTraining(BaseModel, frozen=True, extra="forbid"):
+    """A step verifier (`verifiers.prm`) from labelled chains."""
+
+    kind: Literal["step_verifier"] = "step_verifier"
+    base: Checkpoint
+    """The model to start from."""
+    data: AnyChains
+    rendering: Rendering = Rendering()
+    lora: Lora | None = Lora()
+    """All weights learn where null."""
+    train_vision: bool = False
+    """Let the vision tower learn too, where all weights do."""
+    optimisation: Optimisation = Optimisation()
+    class_weights: Literal["balanced", "none"] = "balanced"
+    """`balanced`: right and wrong steps weigh the same in all."""
+    max_tokens: int = Field(default=8192, gt=0)
+    """Longest chain, images included. A longer one is an error: nothing is ever cut off."""
+    questions_kept: int = Field(default=8, gt=0)
+    """Questions whose encoded images stay in memory."""
+    aggregation: Aggregation = "mean"
+    """For the card's numbers; every use of the verifier names its own."""
+    threads: int | None = Field(default=None, gt=0)
+    """CPU threads; one is fastest for tiny models."""
+    tracking: Tracking = Tracking()
+    hub: Hub | None = None
+
+
+AnyTraining = StepVerifierTraining
+"""A training run's config; a union, told apart by `kind`, as soon as there are two."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file. Raises UserError where there is none."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"config {path}: {error.strerror}; give a YAML file such as those in configs/train/") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"config {path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"config {path}: expected a mapping of settings, found {type(content).__name__}")
+    return content
+
+
+def validate(content: Mapping[str, Any], where: str) -> AnyTraining:
+    """A checked config. Raises UserError with the first thing that is wrong."""
+    try:
+        return TypeAdapter(AnyTraining).validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise UserError(f"config {where}: {place}: {first['msg']}, got {first.get('input')!r:.200}") from error
