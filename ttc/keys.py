@@ -71,9 +71,10 @@ def description(
         "backend": identity,
         "sampling": _sampling(sampling),
         "run_seed": None if sampling.temperature == 0 else run_seed,
-        "prefix": prefix,
     }
-    return json.dumps(_canonical(content, where="request"), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    # A search asks for thousands of long prefixes, and whole numbers are canonical as they are.
+    canonical = {**_canonical_map(content, where="request"), "prefix": prefix}
+    return json.dumps(canonical, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _part(part: Part) -> dict[str, object]:
@@ -109,9 +110,13 @@ def _canonical(value: object, where: str) -> object:
         case float() if math.isfinite(value):
             return int(value) if value.is_integer() else value
         case Mapping():
-            return {str(name): _canonical(item, f"{where}.{name}") for name, item in value.items()}
+            return _canonical_map(value, where)
         case Sequence() if not isinstance(value, bytes):
             return [_canonical(item, f"{where}[{position}]") for position, item in enumerate(value)]
     raise UserError(
         f"{where}: {value!r} is {type(value).__name__}, which has no canonical JSON; use text, finite numbers, lists or maps"
     )
+
+
+def _canonical_map(value: Mapping[str, object], where: str) -> dict[str, object]:
+    return {str(name): _canonical(item, f"{where}.{name}") for name, item in value.items()}
