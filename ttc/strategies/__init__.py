@@ -7,10 +7,13 @@ from pydantic import Field
 from ttc.strategies.adaptive_vote import AdaptiveVote
 from ttc.strategies.beam_search import DVTS, BeamSearch
 from ttc.strategies.best_of_n import BestOfN
+from ttc.strategies.budget_forcing import BudgetForcing
 from ttc.strategies.filtered_vote import FilteredVote
+from ttc.strategies.generative_selection import GenerativeSelection
 from ttc.strategies.oracle import Oracle
 from ttc.strategies.particle_filter import ParticleFilter
 from ttc.strategies.rejection import Rejection
+from ttc.strategies.revision import Revision
 from ttc.strategies.shuffled_vote import ShuffledVote
 from ttc.strategies.single import ChainOfThought, Direct
 from ttc.strategies.vote import Vote
@@ -29,6 +32,9 @@ AnyStrategy = Annotated[
     | BeamSearch
     | DVTS
     | ParticleFilter
+    | Revision
+    | BudgetForcing
+    | GenerativeSelection
     | Oracle,
     Field(discriminator="kind"),
 ]
