@@ -1,0 +1,181 @@
+"""Does a verifier judge what it should? Replies are changed in a way whose effect is known, and scored again.
+
+    replies -> changed replies -> scores -> finding with a verdict
+
+A changed reply is other content and is scored and stored as such. A verdict holds a figure against a threshold that was set
+before any verifier was seen.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Literal
+
+from ttc.errors import MediaError
+from ttc.keys import key_of
+from ttc.media import decode_image, encoded, media_from_bytes
+from ttc.records import Media, Question, Reply, Sample
+from verifiers.steps import split
+
+Name = Literal["blank image", "shuffled image", "question dropped", "answer swapped", "junk steps", "neutral padding"]
+"""Those that change replies; length and large N are read off the scores that there are."""
+
+NEUTRAL_STEP = "Let us keep this in mind and go on.\n"
+"""Says nothing that could be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A reply with what is known of it, as probes read it."""
+
+    reply: Reply
+    is_right: bool
+    answer: str | None
+    """What extraction read from it: a letter, or a value."""
+
+
+class Changes:
+    """Changed copies of replies; every choice depends on the seed and the question alone."""
+
+    def __init__(self, cases: Sequence[Case], *, seed: int = 0) -> None:
+        self._seed = seed
+        self._questions = list({case.reply.question.id: case.reply.question for case in cases}.values())
+        self._cases = cases
+
+    def changed(self, name: Name, case: Case) -> Reply | None:
+        """The reply as the probe changes it; None where it does not apply."""
+        rng = Random(f"{self._seed}/{name}/{case.reply.question.id}/{case.reply.sample.index}")
+        match name:
+            case "blank image":
+                return self._with_question(case, name, self._with_media(case.reply.question, blank))
+            case "shuffled image":
+                return self._shuffled(case, rng)
+            case "question dropped":
+                return self._with_question(case, name, dropped(case.reply.question))
+            case "answer swapped":
+                text = swapped(case, self._answers_elsewhere(case), rng) if case.is_right else None
+            case "junk steps":
+                text = self._junk(case, rng) if case.is_right else None
+            case "neutral padding":
+                text = padded(case.reply.text) if case.reply.question.benchmark != "pocket" else None
+        return None if text is None else rewritten(case.reply, name, case.reply.question, text)
+
+    def _with_question(self, case: Case, name: Name, question: Question | None) -> Reply | None:
+        return None if question is None else rewritten(case.reply, name, question, case.reply.text)
+
+    def _with_media(self, question: Question, change) -> Question | None:
+        """None where there is no image, or one that cannot be changed."""
+        media = tuple(change(one) for one in question.media)
+        return replace(question, media=media) if media and None not in media else None
+
+    def _shuffled(self, case: Case, rng: Random) -> Reply | None:
+        """The media of another question of the same subject with as many of each kind."""
+        own = case.reply.question
+        form, subject = [one.kind for one in own.media], own.fields.get("subject")
+        others = [
+            other
+            for other in self._questions
+            if other.id != own.id
+            and [one.kind for one in other.media] == form
+            and {one.sha256 for one in other.media}.isdisjoint(one.sha256 for one in own.media)
+        ]
+        alike = [other for other in others if other.fields.get("subject") == subject] or others
+        if not own.media or not alike:
+            return None
+        shown = rng.choice(alike).media
+        media = tuple(replace(new, marker=old.marker) for new, old in zip(shown, own.media, strict=True))
+        return rewritten(case.reply, "shuffled image", replace(own, media=media), case.reply.text)
+
+    def _answers_elsewhere(self, case: Case) -> list[str]:
+        """Other answers that were given to the same question."""
+        own = case.reply.question.id
+        given = (other.answer for other in self._cases if other.reply.question.id == own)
+        return sorted({answer for answer in given if answer is not None and answer != case.answer})
+
+    def _junk(self, case: Case, rng: Random) -> str | None:
+        """All steps but the last from a reply to another question, so that nothing leads to the right answer."""
+        steps = split(case.reply.text)
+        others = [
+            other.reply.text
+            for other in self._cases
+            if other.reply.question.id != case.reply.question.id and len(split(other.reply.text)) > 1
+        ]
+        if len(steps) < 2 or not others:
+            return None
+        foreign = split(rng.choice(others))[:-1]
+        return "".join(step.text for step in foreign) + steps[-1].text
+
+
+def blank(media: Media) -> Media | None:
+    """An even gray image of the same size; None for a video or an image that cannot be read."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    if media.kind != "image":
+        return None
+    try:
+        size = decode_image(encoded(media)).size
+    except MediaError:
+        return None
+    buffer = BytesIO()
+    Image.new("RGB", size, (128, 128, 128)).save(buffer, "PNG")
+    return media_from_bytes(buffer.getvalue(), marker=media.marker)
+
+
+def dropped(question: Question) -> Question:
+    """Nothing is asked any more; its images stay."""
+    markers = " ".join(f"<image {one.marker}>" for one in question.media if one.marker)
+    return replace(question, text=markers, options=(), question_type="open")
+
+
+def swapped(case: Case, others: Sequence[str], rng: Random) -> str | None:
+    """The same steps ending in another answer; None where the answer does not stand in the last step as it was read."""
+    steps = split(case.reply.text)
+    options, letters = case.reply.question.options, case.reply.question.letters
+    if not steps or case.answer is None:
+        return None
+    last = steps[-1]
+    if case.answer in letters:
+        place = letters.index(case.answer)
+        wrong = rng.choice([one for one in range(len(options)) if one != place])
+        pairs = [(letters[place], letters[wrong]), (options[place], options[wrong])]
+    else:
+        pairs = [(case.answer, rng.choice(others))] if others else []
+    for said, instead in pairs:
+        start = _last_word(last.text, said)
+        if start >= 0:
+            return case.reply.text[: last.start] + last.text[:start] + instead + last.text[start + len(said) :]
+    return None
+
+
+def _last_word(text: str, said: str) -> int:
+    """Where `said` stands last as a word of its own, or -1."""
+    import re
+
+    places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)] if said else []
+    return places[-1] if places else -1
+
+
+def padded(text: str) -> str | None:
+    """A step that says nothing behind the first one; None for a reply of one step."""
+    steps = split(text)
+    if len(steps) < 2:
+        return None
+    gap = "" if steps[0].text.endswith("\n") else "\n"
+    blank_line = "\n" if "\n\n" in text else ""
+    return steps[0].text + gap + NEUTRAL_STEP + blank_line + text[steps[1].start :]
+
+
+def rewritten(reply: Reply, name: str, question: Question, text: str) -> Reply:
+    """The changed reply, under a key of its content: its scores are kept apart from those of the sample it came from."""
+    content = {
+        "probe": name,
+        "benchmark": question.benchmark,
+        "question": [question.id, question.text, list(question.options)],
+        "media": [[one.kind, one.sha256, one.marker] for one in question.media],
+        "reply": text,
+    }
+    key = key_of(json.dumps(content, sort_keys=True))
+    return Reply(question, Sample(key, 0, question.id, text, finish=reply.sample.finish, engine=f"probe: {name}"))
