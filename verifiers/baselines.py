@@ -1,4 +1,4 @@
-"""What can be said of a step without reading the question: the bars that a verifier has to clear, and that data must stay below.
+"""What can be said of a step without reading the question: bars for a verifier to clear, and for data to stay below.
 
 Each is fitted on other questions than it speaks about, so it is given more than a verifier has: labels of the same data.
 """
@@ -35,7 +35,8 @@ def predictions(
     if any(len(set(right_N[kept].tolist())) < 2 for kept, _ in splits):
         return None
     # a list of texts, and the model's own vocabulary from the folds it is fitted on
-    return cross_val_predict(_model(baseline), np.array(texts, dtype=object), right_N, cv=splits, method="predict_proba")[:, 1]
+    said_N2 = cross_val_predict(_model(baseline), np.array(texts, dtype=object), right_N, cv=splits, method="predict_proba")
+    return np.asarray(said_N2)[:, 1]
 
 
 def _model(baseline: Baseline):

@@ -116,7 +116,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
         known = set(self.dev.questions)
         if shared := [question.id for question in questions if question_hash(question) in known]:
             raise UserError(
-                f"frozen file {where}: {len(shared)} of the questions were in its dev split {self.dev.split} (the first: {shared[0]}); "
+                f"frozen file {where}: {len(shared)} of the questions were in its dev split (the first: {shared[0]}); "
                 f"what was chosen on them cannot be judged on them, use another split"
             )
 

@@ -171,7 +171,6 @@ def padded(text: str) -> str | None:
 def rewritten(reply: Reply, name: str, question: Question, text: str) -> Reply:
     """The changed reply, under a key of its content: its scores are kept apart from those of the sample it came from."""
     content = {
-        "probe": name,
         "benchmark": question.benchmark,
         "question": [question.id, question.text, list(question.options)],
         "media": [[one.kind, one.sha256, one.marker] for one in question.media],
