@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from experiments.expectations import expectations
 from experiments.panel import Outcomes
-from ttc.pool import Outcome, Pool
+from ttc.pool import Pool
 
 T = TypeVar("T")
 
@@ -51,11 +52,15 @@ def halved(strategies: Mapping[str, Any], pools: Mapping[str, Mapping[str, Pool]
         ks: the budgets of each; those beyond half of a pool's samples are left out.
     """
     whole = frozenset(name for name in strategies if any(pool.n == 1 for pool in pools[name].values()))
-    found: tuple[dict[str, dict[str, list[tuple[int, Outcome]]]], ...] = ({}, {})
-    for name, strategy in strategies.items():
-        for which, outcomes in enumerate(found):
-            parts = {i: pool if name in whole else half(pool, which) for i, pool in pools[name].items()}
-            outcomes[name] = {
-                i: [(k, strategy.expected(part, k)) for k in ks[name] if k <= part.n] for i, part in parts.items()
-            }
-    return Halves((found[0], found[1]), whole)
+    first, second = (
+        expectations(
+            strategies,
+            {
+                name: {i: pool if name in whole else half(pool, which) for i, pool in by_id.items()}
+                for name, by_id in pools.items()
+            },
+            ks,
+        )
+        for which in (0, 1)
+    )
+    return Halves((first, second), whole)

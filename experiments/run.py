@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from experiments.config import RunConfig, strategy_name
 from experiments.curves import check_fields
+from experiments.expectations import expectations
 from experiments.limit import limited
 from ttc import keys, prompts
 from ttc.bank import Bank
@@ -240,15 +241,14 @@ def _evaluate(results: Results, backend: Backend) -> None:
         verifiers = {verifier: config.verifiers[verifier]} if verifier else {}
         return {i: graded.seen(draw, n).pool(shape, verifiers) for i, graded in results.graded[label].items()}
 
+    budgets: dict[str, list[int]] = {}
     for strategy in config.parallel:
         found = pools(strategy.draw, getattr(strategy, "verifier", None))
         if last := getattr(strategy, "fallback_draw", None):
             found = {i: replace(pool, greedy=pools(last, None)[i]) for i, pool in found.items()}
-        budgets = [k for k in config.ks or powers_of_two(strategy.draw.n) if k <= strategy.draw.n]
         results.pools[strategy_name(strategy)] = found
-        results.outcomes[strategy_name(strategy)] = {
-            question_id: [(k, strategy.expected(pool, k)) for k in budgets] for question_id, pool in found.items()
-        }
+        budgets[strategy_name(strategy)] = [k for k in config.ks or powers_of_two(strategy.draw.n) if k <= strategy.draw.n]
+    results.outcomes = expectations({strategy_name(s): s for s in config.parallel}, results.pools, budgets)
 
 
 def _evaluate_live(results: Results, bank: Bank) -> None:
