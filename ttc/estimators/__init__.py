@@ -7,11 +7,13 @@ the samples with replacement is biased instead, and an extrapolation beyond n is
     voting     vote@k, the filtered vote, the probability that anybody votes
     rejection  take the first accepted sample, at most k; risk against coverage
     replay     permutations shared by all methods and budgets
+    ranked     the m best scored of k
     weighted   the weighted vote: enumerated where small, else over shared permutations
     stopping   adaptive stopping rules, live and replayed
 """
 
 from ttc.estimators.counting import best_of_k, pass_at_k, pass_hat_k
+from ttc.estimators.ranked import best_of_orders, best_sets, sets_of_best
 from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, risk_coverage
 from ttc.estimators.replay import Estimate, permutations
 from ttc.estimators.stopping import BetaStop, Course, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
@@ -30,6 +32,8 @@ __all__ = [
     "StoppingRule",
     "WeightedPool",
     "best_of_k",
+    "best_of_orders",
+    "best_sets",
     "beta_confidence",
     "filtered_vote_curve",
     "pass_at_k",
@@ -38,6 +42,7 @@ __all__ = [
     "rejection_at_k",
     "replay",
     "risk_coverage",
+    "sets_of_best",
     "vote_at_k",
     "vote_coverage_at_k",
     "vote_curve",
