@@ -28,8 +28,8 @@ FILE = "step_verifier.json"
 
 _SLOT = "\ue0b5"
 """Stands for a slot while the chat template is applied; a character for private use, that no text has a reason to hold."""
-_QUESTIONS_KEPT = 8
-"""Questions whose images stay encoded: replies come question by question, and the images of one can take many megabytes."""
+QUESTIONS_KEPT = 8
+"""Replies come question by question, and the encoded images of one can take many megabytes."""
 
 
 class Rendering(BaseModel, frozen=True, extra="forbid"):
@@ -95,14 +95,20 @@ class _Asked:
 class Renderer:
     """The rendering of one model's chat template and tokenizer."""
 
-    def __init__(self, chat: Chat, rendering: Rendering, name: str) -> None:
-        """Raises UserError where a verdict or the marker is not one token of its own, or both verdicts are the same."""
+    def __init__(self, chat: Chat, rendering: Rendering, name: str, *, questions_kept: int = QUESTIONS_KEPT) -> None:
+        """Args:
+            name: the model, for messages.
+            questions_kept: questions whose images stay encoded.
+
+        Raises:
+            UserError: a verdict or the marker is not one token of its own, or both verdicts are the same.
+        """
         self.rendering, self._chat, self._name = rendering, chat, name
         if not getattr(chat.tokenizer, "is_fast", False):
             raise UserError(f"model {name}: its tokenizer does not say where its tokens lie in the text; take a fast tokenizer")
         if rendering.form == "marker" and not rendering.marker:
             raise UserError(f"verifier {name}: form marker needs a marker; set rendering.marker to a token that no text holds")
-        self._ask = lru_cache(maxsize=_QUESTIONS_KEPT)(self._asked)
+        self._ask = lru_cache(maxsize=questions_kept)(self._asked)
         # the ids are read where they are used: some tokenizers know two of a word, with and without a blank before it
         self.word_id = self._id_in_place(rendering.word)
         self.bad_id = self._id_in_place(rendering.bad) if rendering.form == "verdicts" else self.word_id
