@@ -14,7 +14,7 @@ from experiments.limit import limited
 from experiments.run import Plan, draw_all, lacking
 from ttc.backends.openai import OpenAI
 from ttc.bank import Bank
-from ttc.compute import kv_bytes
+from ttc.compute import kv_bytes, question_flops
 from ttc.draw import Draw
 from ttc.errors import UserError
 from ttc.records import Sample
@@ -104,7 +104,7 @@ def _forecast(plan: Plan, label: str, draw: Draw, drawn: list[list[Sample]]) -> 
     shape, backend = plan.config.backend.shape(), plan.config.backend
     flops = kv = money = None
     if shape is not None:
-        prompt = np.mean([shape.prompt_flops(s[0].prompt_tokens, s[0].image_tokens) for s in drawn])
+        prompt = np.mean([question_flops(shape, s[0]) for s in drawn])
         # FLOPs are quadratic in length: the mean of FLOPs, not the FLOPs of the mean.
         reply = np.mean([shape.decode_flops(s.completion_tokens, s.prompt_tokens) for samples in drawn for s in samples])
         flops = float(count * (prompt + draw.n * reply))

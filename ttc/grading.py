@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ttc import answers as reading
 from ttc.bank import Bank
-from ttc.compute import ModelShape
+from ttc.compute import ModelShape, question_flops
 from ttc.draw import Draw
 from ttc.judges.item import Item
 from ttc.judges.rules import Rules
@@ -67,7 +67,7 @@ class Graded:
         first = self.samples[0]
         prefill = decode = None
         if shape is not None:
-            prefill = shape.prompt_flops(first.prompt_tokens, first.image_tokens)
+            prefill = question_flops(shape, first)
             decode = tuple(shape.decode_flops(sample.completion_tokens, sample.prompt_tokens) for sample in self.samples)
         columns = {name: self.scores[name] for name in verifiers}
         return Pool(

@@ -219,6 +219,8 @@ class Sample:
     tail: str = ""
     """What the drawn tokens say from the stop string on, which `text` leaves out; empty where no stop string ended it, and of a
     server, which does not say."""
+    image_spans: tuple[int, ...] = ()
+    """Tokens of each image or frame, in the prompt's order: `image_tokens` in parts; empty where the engine does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,34 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.verifier_tokens + other.verifier_tokens,
             flops,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalPath:
+    """The critical path of one question under one strategy: tokens of which none can begin before the one ahead of it.
+
+    Of what runs side by side the longest counts, round by round; adding two puts one behind the other.
+    """
+
+    prompt_tokens: int = 0
+    """Of prompts that had to be read on the way."""
+    completion_tokens: int = 0
+    verifier_tokens: int = 0
+
+    def __add__(self, other: "CriticalPath") -> "CriticalPath":
+        return CriticalPath(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.verifier_tokens + other.verifier_tokens,
+        )
+
+    def beside(self, other: "CriticalPath") -> "CriticalPath":
+        """Both at once: the longer of each kind of work."""
+        return CriticalPath(
+            max(self.prompt_tokens, other.prompt_tokens),
+            max(self.completion_tokens, other.completion_tokens),
+            max(self.verifier_tokens, other.verifier_tokens),
         )
 
 

@@ -91,6 +91,8 @@ SAMPLE = st.builds(
     logprobs=st.lists(st.floats(max_value=0, allow_nan=False), max_size=5).map(tuple),
     engine=st.text(),
     seconds=st.floats(min_value=0, allow_nan=False),
+    tail=st.text(),
+    image_spans=st.lists(integers(), max_size=3).map(tuple),
 )
 SCORES = st.builds(
     StepScores,

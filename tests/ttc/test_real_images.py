@@ -89,7 +89,7 @@ def test_the_pixels_of_each_place_are_those_of_its_own_file_and_as_many_as_its_t
                 alone.append(processor(images=[image.convert("RGB")], return_tensors="pt")["pixel_values"])
         spans = [len(span) // len(PAD) for span in SHOWN.findall(chat.tokenizer.decode(encoded.ids))]
         assert spans == [len(pixels) // 4 for pixels in alone]  # four patches are merged into one token
-        assert encoded.image_tokens == sum(spans)
+        assert (encoded.image_tokens, encoded.image_spans) == (sum(spans), tuple(spans))
         assert encoded.tensors["pixel_values"].equal(torch.cat(alone))
 
 

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ttc.backends.checkpoint import Checkpoint
@@ -30,6 +31,8 @@ class Encoded:
     """Those of `ids` that are image placeholders."""
     tensors: Mapping[str, Any]
     """What the processor made of the images, as torch tensors; also token types where the model has them."""
+    image_spans: tuple[int, ...] = ()
+    """Tokens of each image."""
 
 
 class Chat:
@@ -106,11 +109,17 @@ class Chat:
             raise Rejected(f"the processor of model {self._name} refuses the images: {_first_line(error)}") from error
         ids = tuple(tensors.pop("input_ids")[0].tolist())
         tensors.pop("attention_mask", None)
-        return Encoded(ids, self.count_images(ids), tensors)
+        spans = self.image_spans(ids)
+        return Encoded(ids, sum(spans), tensors, spans)
 
     def count_images(self, ids: Sequence[int]) -> int:
         """How many of these ids are image placeholders."""
         return 0 if self._processor is None else list(ids).count(self._processor.image_token_id)
+
+    def image_spans(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Lengths of the unbroken runs of image placeholders: one per image, or per tile where the model marks tiles apart."""
+        pad = None if self._processor is None else self._processor.image_token_id
+        return tuple(len(list(run)) for token, run in groupby(ids) if token == pad)
 
     def decode(self, ids: Sequence[int], prefix: Sequence[int] = ()) -> str:
         """Text of drawn ids without special tokens; after a prefix, what they add to its text, joining blanks included."""

@@ -142,6 +142,7 @@ class TransformersEngine:
             finish=row.finish,
             prompt_tokens=len(job.encoded.ids) - len(request.prefix),
             image_tokens=job.encoded.image_tokens,
+            image_spans=job.encoded.image_spans,
             completion_tokens=len(row.ids),
             token_ids=tuple(row.ids),
             logprobs=tuple(row.logprobs),
@@ -188,8 +189,12 @@ def pack(jobs: Iterable[Job], budget_tokens: int) -> Iterator[list[tuple[Job, ra
             yield batch
 
 
-def load_model(config: Transformers) -> tuple[Any, bool]:
-    """The model on its device, and whether it takes images. Raises UserError where it cannot be loaded whole."""
+def load_model(config: Transformers, *, headless: bool = False) -> tuple[Any, bool]:
+    """The model on its device, and whether it takes images. Raises UserError where it cannot be loaded whole.
+
+    Args:
+        headless: the weights may lack the output layer: the caller puts another in its place.
+    """
     device, location = _device(config.device), config.location()
     arguments: dict[str, Any] = {**location.arguments, "trust_remote_code": config.trust_remote_code}
     if config.gguf:
@@ -213,7 +218,7 @@ def load_model(config: Transformers) -> tuple[Any, bool]:
     except (OSError, ValueError, ImportError, SafetensorError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise UserError(f"model {config.model} does not load: {reason}") from error
-    if missing := sorted(report["missing_keys"]):
+    if missing := sorted(set(report["missing_keys"]) - ({"lm_head.weight"} if headless else set())):
         raise UserError(
             f"model {config.model}: its weights lack {len(missing)} tensors, {missing[0]} the first; fetch or save it again"
         )

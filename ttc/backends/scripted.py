@@ -110,15 +110,16 @@ class ScriptedEngine:
         tokens = _TOKEN.findall(self._reply(request, index))[len(request.prefix) :]
         tokens, length, finish = _cut(tokens, request.sampling.stop, request.sampling.max_tokens)
         whole = "".join(tokens)
-        images = self._config.tokens_per_image * sum(map(len, request.images))
+        spans = (self._config.tokens_per_image,) * sum(map(len, request.images)) if self._config.tokens_per_image else ()
         return Sample(
             key=request.key,
             index=index,
             question_id=request.question_id,
             text=whole[:length],
             finish=finish,
-            prompt_tokens=_prompt_words(request) + images,
-            image_tokens=images,
+            prompt_tokens=_prompt_words(request) + sum(spans),
+            image_tokens=sum(spans),
+            image_spans=spans,
             completion_tokens=len(tokens),
             token_ids=tuple(map(token_id, tokens)),
             engine=self.name,

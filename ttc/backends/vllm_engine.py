@@ -4,8 +4,11 @@
 import asyncio
 import gc
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from multiprocessing import resource_tracker
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +93,8 @@ class VLLMEngine:
             self._chat = Chat.load(config, takes_images=settings.model_config.is_multimodal_model)
             declared = settings.model_config.try_get_generation_config().get("eos_token_id")
             self._end_ids = self._chat.end_ids(declared)
-            self._engine = self._runner.run(_start(AsyncLLM, settings))
+            with _deaf_children():
+                self._engine = self._runner.run(_start(AsyncLLM, settings))
         except UserError:
             self._runner.close()
             raise
@@ -216,6 +220,7 @@ class VLLMEngine:
         ended = drawn.ids[-1] in self._end_ids
         whole = self._chat.decode(drawn.ids[:-1] if ended else drawn.ids, request.prefix)
         text = whole if ended else _until(whole, request.sampling.stop)
+        spans = self._chat.image_spans(drawn.prompt_ids)
         return Sample(
             request.key,
             request.first + drawn.offset,
@@ -223,7 +228,8 @@ class VLLMEngine:
             text,
             finish=drawn.finish,
             prompt_tokens=len(drawn.prompt_ids) - len(request.prefix),
-            image_tokens=self._chat.count_images(drawn.prompt_ids),
+            image_tokens=sum(spans),
+            image_spans=spans,
             completion_tokens=len(drawn.ids),
             token_ids=tuple(drawn.ids),
             logprobs=tuple(drawn.logprobs),
@@ -231,6 +237,20 @@ class VLLMEngine:
             seconds=seconds,
             tail=whole[len(text) :],
         )
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started inside never get a Ctrl-C, which a terminal sends to all of a run: what is in flight is to be finished.
+
+    A blocked signal stays blocked in what a thread starts, whatever handlers vLLM sets there. It ends its processes otherwise.
+    """
+    resource_tracker.ensure_running()  # its start would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 async def _start(engine: Any, settings: Any) -> Any:

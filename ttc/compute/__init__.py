@@ -7,7 +7,7 @@
 A multiply-add is 2 FLOPs. Norms, activations and the softmax are left out, as `torch.utils.flop_counter` leaves them out.
 """
 
-from ttc.compute.costs import Prices, continuation_flops, critical_path, kv_bytes, kv_slots, sample_flops
+from ttc.compute.costs import Prices, continuation_flops, critical_path, kv_bytes, kv_slots, question_flops, sample_flops
 from ttc.compute.shape import ModelShape, VisionShape, attended_pairs
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "critical_path",
     "kv_bytes",
     "kv_slots",
+    "question_flops",
     "sample_flops",
 ]

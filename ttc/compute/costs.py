@@ -25,8 +25,13 @@ def sample_flops(shape: ModelShape | None, sample: Sample, *, prompt_is_new: boo
     if prompt_is_new and shared_tokens:
         flops += shape.extend_flops(max(0, sample.prompt_tokens - shared_tokens), shared_tokens, heads=1)
     elif prompt_is_new:
-        flops += shape.prompt_flops(sample.prompt_tokens, sample.image_tokens)
+        flops += question_flops(shape, sample)
     return float(flops)
+
+
+def question_flops(shape: ModelShape, sample: Sample) -> int:
+    """FLOPs of the prompt of a sample and of its images: paid once, whatever the number of samples."""
+    return shape.prompt_flops(sample.prompt_tokens, sample.image_tokens, sample.image_spans)
 
 
 def continuation_flops(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ConfigDict
@@ -39,23 +39,27 @@ class VisionShape:
     window_patches: int = 0
     """Patches per window in the layers that attend only within windows."""
 
-    def flops(self, image_tokens: int, images: int = 1) -> int:
+    def flops(self, image_tokens: int, spans: Sequence[int] = ()) -> int:
         """FLOPs of encoding what became `image_tokens` tokens of the prompt.
 
         Args:
-            images: number of images or of a video's time slices. Needed where an image keeps its resolution: attention does not
-                cross images, and all are taken to be of one size. Tiles of one size are counted from the tokens.
+            spans: tokens of each image or of each of a video's time slices. Needed where an image keeps its resolution:
+                attention does not cross images; without, all is one image. Tiles of one size are counted from the tokens.
         """
         if image_tokens == 0:
             return 0
-        grids = -(-image_tokens // self.tokens_per_tile) if self.tokens_per_tile else images
-        tokens = self.tokens_per_tile or -(-image_tokens // grids)
+        if self.tokens_per_tile:
+            return -(-image_tokens // self.tokens_per_tile) * self._grid_flops(self.tokens_per_tile)
+        return sum(map(self._grid_flops, spans or (image_tokens,)))
+
+    def _grid_flops(self, tokens: int) -> int:
+        """One image or tile, whose patches see each other."""
         patches = tokens * self.patches_per_token
         length = patches + self.class_tokens
         full_layers = self.layers - self.windowed_layers
         pairs = full_layers * length**2 + self.windowed_layers * length * min(length, self.window_patches)
         linear = self.patch_weights * patches + self.layers * self.layer_weights * length + self.projector_weights * tokens
-        return grids * (2 * linear + 4 * self.width * pairs)
+        return 2 * linear + 4 * self.width * pairs
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -128,20 +132,20 @@ class ModelShape:
         steps = max(0, completion_tokens - 1)
         return self.extend_flops(steps, prompt_tokens, heads=steps)
 
-    def vision_flops(self, image_tokens: int, images: int = 1) -> int:
+    def vision_flops(self, image_tokens: int, spans: Sequence[int] = ()) -> int:
         """Encoder and projector; 0 for a model without eyes. See `VisionShape.flops`."""
-        return self.vision.flops(image_tokens, images) if self.vision else 0
+        return self.vision.flops(image_tokens, spans) if self.vision else 0
 
-    def prompt_flops(self, prompt_tokens: int, image_tokens: int = 0, images: int = 1) -> int:
+    def prompt_flops(self, prompt_tokens: int, image_tokens: int = 0, spans: Sequence[int] = ()) -> int:
         """What a question costs once, whatever the number of samples: its images and its prefill."""
-        return self.vision_flops(image_tokens, images) + self.prefill_flops(prompt_tokens)
+        return self.vision_flops(image_tokens, spans) + self.prefill_flops(prompt_tokens)
 
-    def scorer_flops(self, tokens: int, read_positions: int, image_tokens: int = 0, images: int = 1) -> int:
+    def scorer_flops(self, tokens: int, read_positions: int, image_tokens: int = 0, spans: Sequence[int] = ()) -> int:
         """A discriminative verifier's pass over question and reply, with logits at the positions it reads (0: its own head).
 
         A generative verifier costs `prompt_flops` and `decode_flops`; re-scoring a longer prefix on its cache, `extend_flops`.
         """
-        return self.vision_flops(image_tokens, images) + self.prefill_flops(tokens, read_positions)
+        return self.vision_flops(image_tokens, spans) + self.prefill_flops(tokens, read_positions)
 
     def simple_flops(self, prompt_tokens: int, completion_tokens: int) -> int:
         """The usual estimate, 2 FLOPs per weight and token, without attention and images."""

@@ -223,6 +223,7 @@ def test_images_count_after_merging_and_their_order_matters(vision_model: Path, 
     backend = Transformers(model=str(vision_model), dtype="float64")
     plain, one, two = (draw(backend, ask("digit ?", colors=colors))[0] for colors in ([], ["red"], ["red", "blue"]))
     assert [plain.image_tokens, one.image_tokens, two.image_tokens] == [0, 4, 8]
+    assert [plain.image_spans, one.image_spans, two.image_spans] == [(), (4,), (4, 4)]
     # each image stands between two marker tokens and a tag
     assert [one.prompt_tokens - plain.prompt_tokens, two.prompt_tokens - plain.prompt_tokens] == [7, 14]
     swapped = draw(backend, ask("digit ?", colors=["blue", "red"]))[0]

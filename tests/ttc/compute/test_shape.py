@@ -151,7 +151,8 @@ def test_tiles_and_projector_equal_the_counter(config):
     assert counted(lambda: generate(model, inputs, 5)) == generation
 
 
-def test_the_pocket_model_itself_equals_the_counter():
+@pytest.mark.parametrize("images", [1, 4])
+def test_the_pocket_model_itself_equals_the_counter(images):
     import torch
     from transformers import AutoModelForImageTextToText
 
@@ -159,13 +160,15 @@ def test_the_pocket_model_itself_equals_the_counter():
     shape = shape_of(json.loads((folder / "config.json").read_text()))
     model = AutoModelForImageTextToText.from_pretrained(folder, attn_implementation="eager")
     tile, side = shape.vision.tokens_per_tile, model.config.vision_config.image_size
-    ids = torch.tensor([[5] * 20 + [model.config.image_token_id] * tile + [6] * 30])
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "pixel_values": torch.rand(1, 1, 3, side, side)}
-    p = tile + 50
-    full = shape.vision_flops(tile) + shape.prefill_flops(p, full_square=True) + shape.decode_flops(9, p)
+    image_tokens = images * tile
+    ids = torch.tensor([[5] * 20 + [model.config.image_token_id] * image_tokens + [6] * 30])
+    pixels = torch.rand(1, images, 3, side, side)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "pixel_values": pixels}
+    p = image_tokens + 50
+    full = shape.vision_flops(image_tokens) + shape.prefill_flops(p, full_square=True) + shape.decode_flops(9, p)
     assert counted(lambda: generate(model, inputs, 9)) == full
     masked = 2 * shape.layers * shape.query_heads * shape.head_dim * p * (p - 1)
-    assert full - masked == shape.prompt_flops(p, tile) + shape.decode_flops(9, p)
+    assert full - masked == shape.prompt_flops(p, image_tokens, (tile,) * images) + shape.decode_flops(9, p)
 
 
 @pytest.mark.parametrize("config", [QWEN2_VL, QWEN25_VL, QWEN3_VL], ids=lambda config: config["model_type"])
@@ -173,15 +176,28 @@ def test_images_at_their_own_resolution_equal_the_counter(config):
     import torch
 
     shape, model = shape_of(config), model_of(config, "AutoModelForImageTextToText")
-    grid = torch.tensor([[1, 8, 8], [1, 8, 8]])
-    pixels = torch.randn(128, 3 * 2 * 4 * 4)
+    grid = torch.tensor([[1, 8, 8], [1, 8, 4], [1, 8, 8]])
+    pixels = torch.randn(64 + 32 + 64, 3 * 2 * 4 * 4)
     vision = counted(lambda: model.model.visual(pixels, grid_thw=grid))
-    assert vision == shape.vision_flops(32, images=2)
-    ids = torch.tensor([[1, 2] + [99] * 16 + [4] + [99] * 16 + [5] * 6])
+    assert vision == shape.vision_flops(40, spans=(16, 8, 16))
+    ids = torch.tensor([[1, 2] + [99] * 16 + [4] + [99] * 8 + [4] + [99] * 16 + [5] * 6])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     kinds = (ids == 99).int()
     seen = {**inputs, "pixel_values": pixels, "image_grid_thw": grid, "mm_token_type_ids": kinds}
-    assert counted(lambda: model(**seen)) == vision + shape.prefill_flops(41, heads=41, full_square=True)
+    assert counted(lambda: model(**seen)) == vision + shape.prefill_flops(50, heads=50, full_square=True)
+
+
+def test_images_at_their_own_resolution_equal_a_count_by_hand():
+    eyes = shape_of(QWEN3_VL).vision
+    layer = 4 * 24**2 + 2 * 24 * 40
+    patch, mergers = 3 * 2 * 4 * 4 * 24, 3 * (24 * 4) * (24 * 4 + 48)
+
+    def alone(tokens: int) -> int:
+        patches = 4 * tokens
+        return 2 * (patch * patches + 3 * layer * patches + mergers * tokens) + 3 * 4 * 24 * patches**2
+
+    assert eyes.flops(40, (16, 8, 16)) == 2 * alone(16) + alone(8)
+    assert eyes.flops(40) == alone(40) > eyes.flops(40, (16, 8, 16))
 
 
 def test_the_causal_figure_equals_a_count_by_hand():
