@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, model_validator
 
 from ttc.benchmarks.exams import seal
 from ttc.errors import UserError
@@ -14,14 +14,22 @@ class Pocket(BaseModel, frozen=True, extra="forbid"):
     """A split of the pocket exam. Its scores say nothing about MMMU."""
 
     kind: Literal["pocket"] = "pocket"
-    split: Literal["validation", "test"] = "test"
+    split: Literal["train", "validation", "test"] = "test"
     subjects: tuple[str, ...] | None = None
     """All where None."""
+    size: int | None = Field(default=None, gt=0)
+    """Questions of `train`, over all subjects that exist; the other splits have sizes of their own."""
+
+    @model_validator(mode="after")
+    def _has_a_size(self) -> "Pocket":
+        if (self.split == "train") != (self.size is not None):
+            raise ValueError("pocket: `size` is needed for split train, which has no end, and belongs to no other")
+        return self
 
     def load(self) -> Exam:
         """Write the questions: the same ones every time. Raises UserError for a subject that does not exist."""
         for subject in self.subjects or ():
             if subject not in exam.SUBJECTS:
                 raise UserError(f"pocket: no subject {subject!r}; choose from {', '.join(exam.SUBJECTS)}")
-        problems = list(exam.problems(self.split, self.subjects or tuple(exam.SUBJECTS)))
+        problems = list(exam.problems(self.split, self.subjects or tuple(exam.SUBJECTS), size=self.size))
         return seal("pocket", self.split, [exam.question(one) for one in problems], [exam.gold(one) for one in problems])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from ttc.errors import UserError
 from ttc.media import media_from_bytes
@@ -26,6 +27,9 @@ SEEDS = MappingProxyType({"train": 1117, "validation": 2229, "test": 3343})
 SIZES = MappingProxyType({"validation": 300, "test": 600})
 """Questions of a split; `train` has no end."""
 
+PARTS = MappingProxyType({"train": (0, 1), "validation": (2,), "test": (3,)})
+"""Remainders, modulo 4, of the hash of words and values that belong to a split: no question can be in two of them."""
+
 STEPS = MappingProxyType({"Easy": (1, 2), "Medium": (3, 4), "Hard": (5, 6, 7, 8)})
 """Moves of a chain at each level."""
 
@@ -36,7 +40,8 @@ def problem(split: str, subject: str, index: int) -> Problem:
     levels = list(STEPS)
     level = levels[index % len(levels)]
     kind = SUBJECTS[subject]
-    chain = kind.write(rng, rng.choice(STEPS[level]))
+    steps = rng.choice(STEPS[level])
+    chain = next(chain for chain in iter(lambda: kind.write(rng, steps), None) if _part(chain) in PARTS[split])
     bare = Problem(split, kind, index, level, chain)
     if index // len(levels) % 2:
         return bare
@@ -45,9 +50,13 @@ def problem(split: str, subject: str, index: int) -> Problem:
     return replace(bare, options=_options(rng, bare, is_pictured), is_pictured=is_pictured)
 
 
-def problems(split: str, subjects: tuple[str, ...] = tuple(SUBJECTS)) -> Iterator[Problem]:
-    """All questions of a finite split, subjects in turn. Each subject has an equal share of the split's size."""
-    for index in range(SIZES[split] // len(SUBJECTS)):
+def problems(split: str, subjects: tuple[str, ...] = tuple(SUBJECTS), *, size: int | None = None) -> Iterator[Problem]:
+    """Questions of a split, subjects in turn.
+
+    Args:
+        size: of the split with all its subjects, each of which has an equal share; needed for `train`, which has no end.
+    """
+    for index in range((SIZES[split] if size is None else size) // len(SUBJECTS)):
         for subject in subjects:
             yield problem(split, subject, index)
 
@@ -101,6 +110,10 @@ def worded(source: Problem) -> Question:
             "steps": str(len(source.chain.moves)),
         },
     )
+
+
+def _part(chain: Chain) -> int:
+    return crc32(f"{chain.text}{tuple(chain.quantities.values())}".encode()) % 4
 
 
 def _option_texts(source: Problem) -> tuple[str, ...]:

@@ -118,7 +118,10 @@ def test_the_pocket_exam_written_in_mmmu_s_schema_is_the_same_exam(tmp_path):
     from ttc.pocket.parquet import write_parquet
 
     write_parquet("validation", tmp_path)
-    pocket, mmmu = Pocket(split="validation").load(), MMMU(path=tmp_path).load()
+    subjects = tuple(path.name for path in tmp_path.iterdir())
+    pocket, mmmu = Pocket(split="validation", subjects=subjects).load(), MMMU(path=tmp_path).load()
+    assert len(subjects) == 4
+    assert any("<image" in option for question in mmmu.questions for option in question.options)
     assert {(q.id, q.text, q.options, q.media) for q in mmmu.questions} == {
         (q.id, q.text, q.options, q.media) for q in pocket.questions
     }

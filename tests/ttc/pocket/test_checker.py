@@ -28,7 +28,8 @@ def test_every_step_of_a_gold_explanation_is_right(subject):
     for index in range(1000):
         source = exam.problem("train", subject, index)
         steps = check(source, f"{exam.gold(source).explanation}\nAnswer: {exam.answer_text(source)}")
-        assert len(steps) == len(source.chain.moves) + 2
+        looked_at = source.options.index(source.answer) + 1 if source.is_pictured else 0
+        assert len(steps) == len(source.chain.moves) + 2 + looked_at
         assert all(step.on_track for step in steps)
 
 
@@ -53,6 +54,29 @@ def test_another_symbol_or_law_is_knowledge(table, circuit):
 
 def test_a_sum_worked_out_wrongly_is_reasoning(table):
     assert kinds(table, "q1: 8", "@: 8 * 2 = 18") == ["right", "reasoning"]
+
+
+@pytest.fixture
+def dials():
+    """w = 7, y = 8 added: 15, the last digit: 5; the options are pictures of 3, 5, 8 and 1."""
+    chain = Chain({"w": 7, "y": 8}, "w", (Move("+", "y"), Move("wrap")), "<image 1> ")
+    return Problem("train", exam.SUBJECTS["Dials"], 0, "Medium", chain, options=(3, 5, 8, 1), is_pictured=True)
+
+
+READ = ("w: 7", "y: 7 + 8 = 15", "wrap: 15 mod 10 = 5")
+
+
+def test_pictured_options_are_compared_one_by_one(dials):
+    assert set(kinds(dials, *READ, "A: 3 no", "B: 5 yes", "Answer: B")) == {"right"}
+    assert kinds(dials, *READ, "A: 4 no")[3:] == ["perception"]
+    assert kinds(dials, *READ, "A: 3 yes")[3:] == ["reasoning"]
+    assert kinds(dials, *READ, "B: 5 yes")[3:] == ["reasoning"]
+    assert kinds(dials, READ[0], "A: 3 no")[1:] == ["reasoning"]
+    assert kinds(dials, *READ, "A: 3 no", "B: 5 yes", "Answer: C")[5:] == ["reasoning"]
+
+
+def test_a_picture_taken_for_the_result_is_followed(dials):
+    assert kinds(dials, *READ, "A: 5 yes", "Answer: A")[3:] == ["perception", "right"]
 
 
 def test_a_value_carried_wrongly_is_reasoning(table):

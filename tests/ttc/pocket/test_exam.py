@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -10,11 +11,15 @@ import pytest
 from PIL import Image
 
 from ttc.errors import UserError
+from ttc.frames import read_frames
 from ttc.pocket import exam
+from ttc.records import LETTERS, FrameRule
 
 MANY = 2000
 
-SYMBOLS = {
+HOW_MANY_SOLVED = 10_000 if os.environ.get("TTC_SLOW") == "full" else MANY
+
+WORDS = {
     "@": lambda value: value * 2,
     "#": lambda value: value + 10,
     "%": lambda value: Fraction(value) / 2,
@@ -22,18 +27,32 @@ SYMBOLS = {
     "$": lambda value: sum(int(digit) for digit in str(value)),
     "~": lambda value: value * 3,
     "!": lambda value: 99 - value,
+    "two such in parallel": lambda value: 1 / (1 / value + 1 / value),
+    "three such in parallel": lambda value: 1 / (1 / value + 1 / value + 1 / value),
+    "brace": lambda value: value + 2,
+    "dozen": lambda value: value + 12,
+    "score": lambda value: value + 20,
+    "pairs": lambda value: Fraction(value) / 2,
+    "triads": lambda value: Fraction(value) / 3,
+    "gear": lambda value: value * 2,
+    "quarter": lambda value: value + Fraction(60, 4),
+    "half": lambda value: value + Fraction(60, 2),
+    "wrap": lambda value: int(str(value)[-1]),
+    "mirror": lambda value: 10 - value,
+    "round": lambda value: value + value,
+    "relay": lambda value: value + value + value,
+    "mean": lambda value: Fraction(value + 0) / 2,
+    "lead": lambda value: value + 5,
 }
 
 
 def solve(text: str, shown: dict[str, int]) -> Fraction:
-    """The answer from the words and the picture's values alone, by other code than the exam's."""
-    start, *rest = re.fullmatch(r"<image 1> Take (.*)\. What .*\?", text)[1].split(", ")
+    """The answer from the words and the pictures' values alone, by other code than the exam's."""
+    start, *rest = re.fullmatch(r"(?:<image \d> )*Take (.*)\. [A-Z].*\?", text)[1].split(", ")
     value = Fraction(shown[start])
     for words in rest:
-        if words in SYMBOLS:
-            value = Fraction(SYMBOLS[words](int(value)))
-        elif words.endswith("such in parallel"):
-            value = 1 / (sum(1 / value for _ in range({"two": 2, "three": 3}[words.split()[0]])))
+        if words in WORDS:
+            value = Fraction(WORDS[words](value))
         elif words.endswith("in series"):
             value += shown[words.split()[0]]
         else:
@@ -45,7 +64,7 @@ def solve(text: str, shown: dict[str, int]) -> Fraction:
 
 @pytest.mark.parametrize("subject", exam.SUBJECTS)
 def test_an_independent_solver_agrees_with_every_gold(subject):
-    for index in range(MANY):
+    for index in range(HOW_MANY_SOLVED):
         source = exam.problem("train", subject, index)
         assert solve(source.chain.text, dict(source.chain.quantities)) == source.answer, source.id
 
@@ -57,6 +76,7 @@ def test_options_are_distinct_and_hold_the_gold_once(subject):
         if source.options:
             assert len(set(source.options)) == len(source.options) in (4, 5)
             assert source.options.count(source.answer) == 1
+            assert LETTERS.index(exam.answer_text(source)) == source.options.index(source.answer)
 
 
 @pytest.mark.parametrize("subject", exam.SUBJECTS)
@@ -117,14 +137,50 @@ def test_splits_share_no_question():
 
 def test_a_picture_is_small_rgb_and_shows_each_value_in_its_own_cell():
     source = exam.problem("train", "Tables", 0)
-    image = np.asarray(Image.open(BytesIO(exam.picture(source))))
+    image = np.asarray(Image.open(BytesIO(exam.media(source)[0].data)))
     assert image.shape == (48, 48, 3)
     quantities = dict(source.chain.quantities)
     changed = {**quantities, "q2": quantities["q2"] % 9 + 1}
-    drawn = [np.asarray(source.subject.draw(values, exam.Random(5))) for values in (quantities, changed)]
+    drawn = [np.asarray(source.subject.draw(values, exam.Random(5))[0]) for values in (quantities, changed)]
     rows, columns, _ = np.nonzero(drawn[0] != drawn[1])
     assert 24 <= rows.min() <= rows.max() < 36
     assert 24 <= columns.min() <= columns.max() < 36
+
+
+@pytest.mark.parametrize("subject", exam.SUBJECTS)
+def test_another_value_changes_the_picture_that_shows_it_and_no_other(subject):
+    source = exam.problem("train", subject, 4)
+    name = source.chain.start
+    changed = {**source.chain.quantities, name: source.chain.quantities[name] % 9 + 1}
+    before, after = (source.subject.draw(values, exam.Random(5)) for values in (source.chain.quantities, changed))
+    assert sum(one.tobytes() != two.tobytes() for one, two in zip(before, after, strict=True)) == 1
+
+
+def test_a_third_of_the_charts_are_two_and_their_values_may_come_from_either():
+    sources = [exam.problem("train", "Bars", index) for index in range(600)]
+    two = [source for source in sources if len(exam.worded(source).text.split("<image ")) == 3]
+    assert 0.25 < len(two) / len(sources) < 0.42
+    read = [{move.quantity for move in source.chain.moves} | {source.chain.start} for source in two]
+    assert any(names & set("abcd") and names & set("efgh") for names in read)
+
+
+def test_options_that_are_images_show_the_answer_once():
+    pictured = [source for index in range(300) if (source := exam.problem("train", "Dials", index)).is_pictured]
+    assert len(pictured) >= 30
+    for source in pictured:
+        question = exam.question(source)
+        assert question.options == tuple(f"<image {n}>" for n in range(2, len(source.options) + 2))
+        assert [media.marker for media in question.media] == list(range(1, len(source.options) + 2))
+        assert len({media.sha256 for media in question.media}) == len(question.media)
+
+
+def test_a_film_shows_its_frames_all_but_exactly_and_one_second_apart():
+    source = exam.problem("train", "Motion", 1)
+    (media,) = exam.media(source)
+    frames = read_frames(media, FrameRule())
+    assert frames.seconds == (0, 1, 2, 3)
+    for decoded, drawn in zip(frames.images, exam.pictures(source), strict=True):
+        assert np.abs(np.asarray(decoded, dtype=int) - np.asarray(drawn)).max() <= 3
 
 
 def test_a_question_is_found_again_by_its_id():
