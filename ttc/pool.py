@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ttc.estimators.counting import longest_of_k
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -13,8 +15,10 @@ class Pool:
     """Equivalence class of each sample's answer, made from the replies alone; None where there is no answer."""
     credits: tuple[float, ...]
     """Credit of each sample in [0, 1]. Only estimators and oracles read it."""
-    prompt_tokens: int
-    completion_tokens: tuple[int, ...]
+    prompt_tokens: float
+    """NaN where it is unknown."""
+    completion_tokens: tuple[float, ...]
+    """NaN where a reply was not counted, so that what is made of it is unknown too."""
     prefill_flops: float | None
     """Prompt and images, once; None where the model's shape is unknown."""
     decode_flops: tuple[float, ...] | None
@@ -62,10 +66,18 @@ class Outcome:
     flops: float | None
     """Of the model and the verifier."""
     verifier_tokens: float = 0.0
+    reread_tokens: float | None = None
+    """Prompt tokens of samples whose prompt was paid before: what a server charges again where every sample is a call."""
+    path_prompt_tokens: float | None = None
+    """Of the critical path (`ttc.records.CriticalPath`), as are the next two; None in runs from before it was counted."""
+    path_completion_tokens: float | None = None
+    path_verifier_tokens: float | None = None
 
 
 def outcome(pool: Pool, k: int, *, credit: float, coverage: float, verifier: str | None = None) -> Outcome:
     """The outcome of a strategy that draws exactly k samples: costs are k times the pool's mean, the prompt paid once.
+
+    Its critical path is the prompt, the longest of k replies drawn side by side, and then the longest of their scorings.
 
     Args:
         verifier: name of the one that scores each of them.
@@ -79,5 +91,17 @@ def outcome(pool: Pool, k: int, *, credit: float, coverage: float, verifier: str
     if pool.prefill_flops is not None and each is not None:
         flops = pool.prefill_flops + k * sum(each) / pool.n
     tokens = k * sum(pool.completion_tokens) / pool.n
-    scoring = k * sum(pool.verifier_tokens[verifier]) / pool.n if verifier else 0.0
-    return Outcome(credit, coverage, float(k), float(pool.prompt_tokens), tokens, flops, scoring)
+    scoring = pool.verifier_tokens[verifier] if verifier else (0,) * pool.n
+    return Outcome(
+        credit,
+        coverage,
+        samples=float(k),
+        prompt_tokens=float(pool.prompt_tokens),
+        completion_tokens=tokens,
+        flops=flops,
+        verifier_tokens=k * sum(scoring) / pool.n,
+        reread_tokens=float((k - 1) * pool.prompt_tokens),
+        path_prompt_tokens=float(pool.prompt_tokens),
+        path_completion_tokens=longest_of_k(pool.completion_tokens, k),
+        path_verifier_tokens=longest_of_k(scoring, k),
+    )

@@ -221,6 +221,9 @@ class Sample:
     server, which does not say."""
     image_spans: tuple[int, ...] = ()
     """Tokens of each image or frame, in the prompt's order: `image_tokens` in parts; empty where the engine does not say."""
+    counted: bool = True
+    """Whether the numbers of tokens are known; where not, as in most outputs of other programs, they stand at 0 here and are
+    unknown on every axis."""
 
 
 @dataclass(frozen=True, slots=True)

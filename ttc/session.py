@@ -1,14 +1,16 @@
 """The one door to compute for a strategy: everything it draws goes through its session, and only here is compute counted."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from typing import Protocol
 
 from ttc import answers as reading
 from ttc.compute import ModelShape, continuation_flops, sample_flops
 from ttc.draw import Draw, Style
 from ttc.errors import BudgetSpent, UserError
-from ttc.records import Answer, Prompt, Question, Reply, Sample, Sampling, Selection, StepScores, Usage
+from ttc.records import Answer, CriticalPath, Prompt, Question, Reply, Sample, Sampling, Selection, StepScores, Usage
 
 
 class Source(Protocol):
@@ -41,7 +43,8 @@ class Session:
     """One strategy at work on one question.
 
     `usage` is the *attributed* compute: a fixed convention that depends on no engine and no bank, as if the strategy ran alone.
-    A distinct prompt is paid once, every drawn token once, whatever becomes of its sample.
+    A distinct prompt is paid once, every drawn token once, whatever becomes of its sample. `path` is its critical path: what
+    one call draws or scores runs side by side, and calls follow one another unless they stand inside `side_by_side`.
     """
 
     def __init__(
@@ -57,10 +60,14 @@ class Session:
     ) -> None:
         self.question = question
         self.usage = Usage(flops=None if shape is None else 0.0)
+        self.path = CriticalPath()
+        self.reread_tokens = 0
+        """Prompt tokens of samples whose prompt was paid before; a server charges them where every sample is a call."""
         self._source, self._render, self._sampling, self._shape = source, render, sampling, shape
         self._budget_tokens, self._verification = budget_tokens, verification
         self._drawn: dict[Hashable, int] = {}
         self._paid: set[Hashable] = set()
+        self._beside: CriticalPath | None = None
         self._prompt_tokens = 0
 
     @property
@@ -72,6 +79,16 @@ class Session:
     def reply_tokens(self) -> int:
         """Most completion tokens of a whole reply."""
         return self._sampling.max_tokens
+
+    @contextmanager
+    def side_by_side(self) -> Iterator[None]:
+        """Inside, calls run at the same time: the critical path grows by the longest of them."""
+        self._beside = CriticalPath()
+        try:
+            yield
+        finally:
+            together, self._beside = self._beside, None
+            self.path += together
 
     @property
     def prompt(self) -> Prompt:
@@ -90,17 +107,19 @@ class Session:
         asked = draw.shown(self.question)
         stored = await self._source.samples(asked, self._render(asked, draw.style), sampling, indices.stop)
         samples = [draw.capped(stored[index]) for index in indices]
+        prompt_tokens = self.usage.prompt_tokens
         for sample in samples:
             is_new = self._is_new(draw.pool)
             self._count(sample, sample.prompt_tokens if is_new else 0, sample_flops(self._shape, sample, prompt_is_new=is_new))
             if draw.pool == Draw().pool:
                 self._prompt_tokens = sample.prompt_tokens
+        self._wait_for(samples, self.usage.prompt_tokens - prompt_tokens)
         return samples
 
     async def ask(self, prompt: Prompt, n: int = 1) -> list[Sample]:
         """`n` further replies to a prompt that goes on where `self.prompt` ends.
 
-        Its own tokens are those beyond `self.prompt`, which is paid once, its images with it.
+        What it costs to read are its tokens beyond those of `self.prompt`, which is paid once, with all images.
 
         Raises:
             BudgetSpent: the budget was used up before this.
@@ -108,10 +127,12 @@ class Session:
         self._check_budget()
         indices = self._reserve(prompt, n)
         samples = (await self._source.samples(self.question, prompt, self._sampling, indices.stop))[indices.start :]
+        prompt_tokens, shared = self.usage.prompt_tokens, self._prompt_tokens
         for sample in samples:
-            is_new, shared = self._is_new(prompt), self._prompt_tokens
+            is_new = self._is_new(prompt)
             flops = sample_flops(self._shape, sample, prompt_is_new=is_new, shared_tokens=shared)
             self._count(sample, max(0, sample.prompt_tokens - shared) if is_new else 0, flops)
+        self._wait_for(samples, self.usage.prompt_tokens - prompt_tokens)
         return samples
 
     async def token_ids(self, text: str) -> tuple[int, ...]:
@@ -149,9 +170,11 @@ class Session:
         """
         self._check_budget()
         drawn = await asyncio.gather(*(self._continuations(prefix, stop, n, most_tokens) for prefix in prefixes))
+        prompt_tokens = self.usage.prompt_tokens
         for prefix, samples in zip(prefixes, drawn, strict=True):
             for sample in samples:
                 self._count_continuation(sample, prefix, appended)
+        self._wait_for(chain.from_iterable(drawn), self.usage.prompt_tokens - prompt_tokens)
         return drawn
 
     async def _continuations(self, prefix: tuple[int, ...], stop: str, n: int, most_tokens: int | None) -> list[Sample]:
@@ -160,7 +183,7 @@ class Session:
         settings = {"stop": (*self._sampling.stop, *filter(None, [stop])), "max_tokens": most}
         sampling = self._sampling.model_copy(update=settings)
         samples = (await self._source.samples(self.question, self.prompt, sampling, indices.stop, prefix))[indices.start :]
-        if mute := next((one for one in samples if one.completion_tokens and not one.token_ids), None):
+        if mute := next((one for one in samples if (one.completion_tokens or not one.counted) and not one.token_ids), None):
             raise UserError(
                 f"question {self.question.id}: {mute.engine} does not tell token ids, so its replies cannot be continued "
                 "step by step; use the backend transformers or vllm"
@@ -192,11 +215,23 @@ class Session:
             flops = continuation_flops(self._shape, sample, len(prefix), prefix_is_new=prefix_is_new, appended_tokens=appended)
         else:
             flops = sample_flops(self._shape, sample, prompt_is_new=prompt_is_new)
-        read = (sample.prompt_tokens if prompt_is_new else 0) + (appended if prefix_is_new else 0)
-        self._count(sample, read, flops)
+        self._count(sample, sample.prompt_tokens if prompt_is_new else 0, flops)
+        if prefix_is_new and appended:
+            self.usage += Usage(prompt_tokens=appended)
 
     def _count(self, sample: Sample, prompt_tokens: int, flops: float | None) -> None:
+        self.reread_tokens += sample.prompt_tokens - prompt_tokens
         self.usage += Usage(1, prompt_tokens, sample.completion_tokens, flops=flops)
+
+    def _wait_for(self, samples: Iterable[Sample], prompt_tokens: int) -> None:
+        """A round of samples on the critical path, its new prompt ahead of the longest."""
+        self._follow(CriticalPath(prompt_tokens, max((sample.completion_tokens for sample in samples), default=0)))
+
+    def _follow(self, path: CriticalPath) -> None:
+        if self._beside is None:
+            self.path += path
+        else:
+            self._beside = self._beside.beside(path)
 
     async def score(self, samples: Sequence[Sample], verifier: str, *, before: str = "") -> list[StepScores]:
         """The named verifier's scores, in order. Scoring again costs again.
@@ -212,6 +247,7 @@ class Session:
         found = await self._verification.scores(verifier, [Reply(self.question, sample, before) for sample in samples])
         for scores in found:
             self.usage += Usage(verifier_tokens=scores.tokens, flops=self._verification.flops(verifier, scores))
+        self._follow(CriticalPath(verifier_tokens=max((scores.tokens for scores in found), default=0)))
         return found
 
     def answers(self, samples: Sequence[Sample], draw: Draw | None = None) -> list[Answer]:

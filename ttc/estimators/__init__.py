@@ -3,7 +3,7 @@
 Each is a U-statistic: the mean over all subsets of k of the n samples, hence unbiased for a fresh run of k samples. Resampling
 the samples with replacement is biased instead, and an extrapolation beyond n is a guess: k > n is a ValueError.
 
-    counting   pass@k, pass^k, best-of-k
+    counting   pass@k, pass^k, best-of-k, the longest of k
     voting     vote@k, the filtered vote, the probability that anybody votes
     rejection  take the first accepted sample, at most k; risk against coverage
     replay     permutations shared by all methods and budgets
@@ -12,7 +12,7 @@ the samples with replacement is biased instead, and an extrapolation beyond n is
     stopping   adaptive stopping rules, live and replayed
 """
 
-from ttc.estimators.counting import best_of_k, pass_at_k, pass_hat_k
+from ttc.estimators.counting import best_of_k, longest_of_k, pass_at_k, pass_hat_k
 from ttc.estimators.ranked import best_of_orders, best_sets, sets_of_best
 from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, risk_coverage
 from ttc.estimators.replay import Estimate, permutations
@@ -36,6 +36,7 @@ __all__ = [
     "best_sets",
     "beta_confidence",
     "filtered_vote_curve",
+    "longest_of_k",
     "pass_at_k",
     "pass_hat_k",
     "permutations",

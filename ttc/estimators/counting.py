@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb, fsum, isnan
 
 
@@ -46,8 +47,8 @@ def pass_hat_k(credits: Sequence[float], k: int) -> float:
 def best_of_k(scores: Sequence[float | None], credits: Sequence[float], k: int) -> float:
     """Expected credit of the highest-scored of k samples, ties broken uniformly.
 
-    `credits` may be any per-sample quantity: the scores themselves give the expected highest score; completion tokens as both
-    give the expected latency of k parallel samples; 1 for an answer and 0 for none give the coverage.
+    `credits` may be any per-sample quantity: the scores themselves give the expected highest score (`longest_of_k`); 1 for an
+    answer and 0 for none give the coverage.
 
     Args:
         scores: None where scoring failed: such a sample wins only when all k lack a score.
@@ -67,3 +68,14 @@ def best_of_k(scores: Sequence[float | None], credits: Sequence[float], k: int) 
         terms.append((upto - below) / every * (fsum(members) / len(members)))
         below = upto
     return fsum(terms)
+
+
+@lru_cache(maxsize=1 << 14)
+def longest_of_k(lengths: tuple[float, ...], k: int) -> float:
+    """Expected largest of k lengths, drawn without replacement: what k replies side by side take until the last is there.
+
+    By order statistics: the m-th smallest of n is the largest of k with probability C(m - 1, k - 1) / C(n, k).
+    """
+    require_budget(k, len(lengths))
+    ranked = sorted(lengths)[k - 1 :]
+    return fsum(comb(k - 1 + place, k - 1) * length for place, length in enumerate(ranked)) / comb(len(lengths), k)

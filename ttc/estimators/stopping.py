@@ -108,6 +108,19 @@ class EarlyStop:
         return votes.agreed
 
 
+@lru_cache(maxsize=1 << 16)
+def fewest_to_stop(rule: StoppingRule, votes: Tally) -> int:
+    """Fewest further samples after which a rule could stop one vote, were all of them for the leader; at most all left.
+
+    A live run draws so many side by side: none of them is one that a decision after every window would have saved.
+    """
+    left = int(votes.left)
+    for more in range(rule.window, left, rule.window):
+        if rule.stops(Tally(votes.first + more, votes.second, left - more, agreed=True)):
+            return more
+    return left
+
+
 @dataclass(frozen=True)
 class Replay:
     """What a stopping rule does at budget k on one question, in each of M permutations; means over them are expectations."""
@@ -117,7 +130,6 @@ class Replay:
     agrees_M: NDArray[np.bool_]
     """Whether the answer is that of the full vote over k."""
     orders_MN: NDArray[np.int64]
-    window: int
 
     def total_cost(self, costs: ArrayLike) -> NDArray[np.float64]:
         """costs_M: sum over the samples drawn of an additive cost per sample, such as tokens or FLOPs."""
@@ -127,11 +139,6 @@ class Replay:
     def expected_cost(self, costs: ArrayLike) -> float:
         """The mean of `total_cost`, at a fraction of its price where several costs are asked for."""
         return float(self._share_N @ np.asarray(costs, dtype=float))
-
-    def critical_path(self, costs: ArrayLike) -> NDArray[np.float64]:
-        """costs_M: latency, samples of one window in parallel and windows one after another."""
-        cost_MN = np.where(self._drawn_MN, np.asarray(costs, dtype=float)[self.orders_MN], 0.0)
-        return np.maximum.reduceat(cost_MN, np.arange(0, cost_MN.shape[1], self.window), axis=1).sum(axis=1)
 
     @cached_property
     def _drawn_MN(self) -> NDArray[np.bool_]:
@@ -194,7 +201,31 @@ class Course:
         draws_M = self._stops_at(rule, k)
         winner_M, full_M = self.winner_NM[draws_M - 1, np.arange(len(draws_M))], self.winner_NM[k - 1]
         credits_M = np.array([*credit_J, fallback_credit])[winner_M]
-        return Replay(draws_M, credits_M, winner_M == full_M, self.orders_MN, rule.window)
+        return Replay(draws_M, credits_M, winner_M == full_M, self.orders_MN)
+
+    def critical_path(self, draws_M: NDArray[np.int64], rule: StoppingRule, k: int, costs: ArrayLike) -> NDArray[np.float64]:
+        """costs_M: what a live run waits for: the longest sample of each wave (`fewest_to_stop`), waves one after another.
+
+        Args:
+            draws_M: samples drawn under the rule at budget k.
+            costs: of each sample, such as tokens.
+        """
+        cost_MK = np.asarray(costs, dtype=float)[self.orders_MN[:, :k]]
+        path_M, ends_M, place_K = np.zeros(len(draws_M)), np.zeros_like(draws_M), np.arange(k)
+        going = np.arange(len(draws_M))
+        while going.size:
+            begin = ends_M[going]
+            first, second = (np.where(begin, votes_NM[begin - 1, going], 0) for votes_NM in (self.first_NM, self.second_NM))
+            # few states for many permutations: each is looked up once
+            states, of_state = np.unique((first * (k + 1) + second) * (k + 1) + k - begin, return_inverse=True)
+            parts = ((*divmod(state // (k + 1), k + 1), state % (k + 1)) for state in states.tolist())
+            votes = [Tally(leading, rival, left, agreed=False) for leading, rival, left in parts]
+            end = begin + np.array([fewest_to_stop(rule, one) for one in votes])[of_state]
+            drawn = (place_K >= begin[:, None]) & (place_K < end[:, None])
+            path_M[going] += np.where(drawn, cost_MK[going], 0.0).max(axis=1)
+            ends_M[going] = end
+            going = going[end < draws_M[going]]
+        return path_M
 
     def _stops_at(self, rule: StoppingRule, k: int) -> NDArray[np.int64]:
         """draws_M: samples drawn when the rule stops, at most all."""

@@ -5,6 +5,7 @@ Axes: S subsets, N samples, J answer classes, M permutations.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from math import comb
 
@@ -18,7 +19,7 @@ from ttc.select import SUM_TOLERANCE
 MOST_SUBSETS = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WeightedPool:
     """The samples of one question with the weight of each vote."""
 
@@ -39,19 +40,21 @@ class WeightedPool:
         """Samples in the pool."""
         return len(self.credits)
 
-    def subset_credits(self, member_SN: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """credits_S: credit of the weighted vote in each subset. Ties: larger single weight, then more votes, then uniform."""
+    @cached_property
+    def _votes(self) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+        """casts_NJ, who votes for what; weight_N; credit_J."""
         names = list(dict.fromkeys(answer for answer in self.answers if answer is not None))
-        votes_N = np.array(
-            [a is not None and w is not None for a, w in zip(self.answers, self.weights, strict=True)], dtype=bool
-        )
-        if not votes_N.any():
-            return np.full(len(member_SN), float(self.fallback_credit))
+        votes_N = np.array([weight is not None for weight in self.weights], dtype=bool)
         weight_N = np.array([0.0 if weight is None else weight for weight in self.weights], dtype=float)
         of_NJ = np.array([[answer == name for name in names] for answer in self.answers], dtype=bool)
         credit_J = np.asarray(self.credits, dtype=float) @ of_NJ / of_NJ.sum(axis=0)
-        casts_NJ = of_NJ & votes_N[:, None]
+        return of_NJ & votes_N[:, None], weight_N, credit_J
 
+    def subset_credits(self, member_SN: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """credits_S: credit of the weighted vote in each subset. Ties: larger single weight, then more votes, then uniform."""
+        casts_NJ, weight_N, credit_J = self._votes
+        if not casts_NJ.any():
+            return np.full(len(member_SN), float(self.fallback_credit))
         chosen_SN = np.asarray(member_SN, dtype=float)
         count_SJ = chosen_SN @ casts_NJ
         sum_SJ = np.where(count_SJ > 0, chosen_SN @ (casts_NJ * weight_N[:, None]), -np.inf)
@@ -69,10 +72,7 @@ class WeightedPool:
     def enumerate(self, k: int) -> float:
         """Expected credit at budget k over all C(n, k) subsets."""
         require_budget(k, self.n)
-        chosen = np.fromiter(chain.from_iterable(combinations(range(self.n), k)), dtype=np.int64).reshape(-1, k)
-        member_SN = np.zeros((len(chosen), self.n), dtype=bool)
-        np.put_along_axis(member_SN, chosen, True, axis=1)
-        return float(self.subset_credits(member_SN).mean())
+        return float(self.subset_credits(_subsets(self.n, k)).mean())
 
     def replay(self, orders_MN: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         """credits_M at budget k, for each permutation."""
@@ -80,6 +80,15 @@ class WeightedPool:
         member_MN = np.zeros(orders_MN.shape, dtype=bool)
         np.put_along_axis(member_MN, orders_MN[:, :k], True, axis=1)
         return self.subset_credits(member_MN)
+
+
+@lru_cache(maxsize=1)
+def _subsets(n: int, k: int) -> NDArray[np.bool_]:
+    """member_SN of all C(n, k) subsets."""
+    chosen = np.fromiter(chain.from_iterable(combinations(range(n), k)), dtype=np.int64).reshape(-1, k)
+    member_SN = np.zeros((len(chosen), n), dtype=bool)
+    np.put_along_axis(member_SN, chosen, True, axis=1)
+    return member_SN
 
 
 def weighted_vote_curve(

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ttc import estimators, select
-from ttc.estimators.stopping import StoppingRule, Tally, tally
+from ttc.estimators.stopping import StoppingRule, fewest_to_stop, tally
 from ttc.pool import Outcome, Pool
 from ttc.records import Sample, Selection
 from ttc.session import Session
@@ -57,7 +57,8 @@ class AdaptiveVote(Parallel, frozen=True, extra="forbid"):
 
     def expected(self, pool: Pool, k: int) -> Outcome:
         """With at most k draws, over the permutations that all strategies share. Source: estimators.replay."""
-        found = _course(pool.classes, pool.question_id).replay(pool.credits, self.stopping, k)
+        course, rule = _course(pool.classes, pool.question_id), self.stopping
+        found = course.replay(pool.credits, rule, k)
         flops = None
         if pool.prefill_flops is not None and pool.decode_flops is not None:
             flops = pool.prefill_flops + found.expected_cost(pool.decode_flops)
@@ -69,6 +70,10 @@ class AdaptiveVote(Parallel, frozen=True, extra="forbid"):
             prompt_tokens=float(pool.prompt_tokens),
             completion_tokens=found.expected_cost(pool.completion_tokens),
             flops=flops,
+            reread_tokens=float((found.draws_M.mean() - 1) * pool.prompt_tokens),
+            path_prompt_tokens=float(pool.prompt_tokens),
+            path_completion_tokens=float(course.critical_path(found.draws_M, rule, k, pool.completion_tokens).mean()),
+            path_verifier_tokens=0.0,
         )
 
 
@@ -76,12 +81,3 @@ class AdaptiveVote(Parallel, frozen=True, extra="forbid"):
 def _course(classes: Sequence[int | None], question_id: str) -> estimators.Course:
     """What all rules and budgets of a question replay."""
     return estimators.Course.of(classes, orders(len(classes), question_id))
-
-
-def fewest_to_stop(rule: StoppingRule, votes: Tally) -> int:
-    """Fewest further samples after which the rule could stop: were all of them votes for the leader. At most all left."""
-    left = int(votes.left)
-    for more in range(rule.window, left, rule.window):
-        if rule.stops(Tally(votes.first + more, votes.second, left - more, agreed=True)):
-            return more
-    return left

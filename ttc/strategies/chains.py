@@ -70,9 +70,10 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
             BudgetSpent: nothing was drawn.
         """
         drawn = await session.extend([chain.ids for chain in chains], self.stop, n)
-        scored = await gather(
-            *(session.score(steps, self.verifier, before=chain.text) for chain, steps in zip(chains, drawn, strict=True))
-        )
+        with session.side_by_side():
+            scored = await gather(
+                *(session.score(steps, self.verifier, before=chain.text) for chain, steps in zip(chains, drawn, strict=True))
+            )
         return [
             [
                 replace(chain.then(step, self.stop, session.reply_tokens), score=one.score)

@@ -59,14 +59,22 @@ class Rejection(Verified, frozen=True, extra="forbid"):
             )
         )
         fallbacks = 1 - found.coverage if greedy else 0.0
+        prompt = pool.prompt_tokens + (fallbacks * greedy.prompt_tokens if greedy else 0.0)
+        completion = found.cost(pool.completion_tokens, greedy.completion_tokens[0] if greedy else 0.0)
+        scoring = found.cost(pool.verifier_tokens[self.verifier])
         return Outcome(
             credit=found.credit,
             coverage=covered.credit,
             samples=found.draws + fallbacks,
-            prompt_tokens=pool.prompt_tokens + (fallbacks * greedy.prompt_tokens if greedy else 0.0),
-            completion_tokens=found.cost(pool.completion_tokens, greedy.completion_tokens[0] if greedy else 0.0),
+            prompt_tokens=prompt,
+            completion_tokens=completion,
             flops=self._flops(pool, found, greedy),
-            verifier_tokens=found.cost(pool.verifier_tokens[self.verifier]),
+            verifier_tokens=scoring,
+            reread_tokens=(found.draws - 1) * pool.prompt_tokens,
+            # each draw waits for the verdict on the one before, so all of it is on the critical path
+            path_prompt_tokens=prompt,
+            path_completion_tokens=completion,
+            path_verifier_tokens=scoring,
         )
 
     def _flops(self, pool: Pool, found: estimators.Rejection, greedy: Pool | None) -> float | None:

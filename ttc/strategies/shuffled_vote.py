@@ -31,7 +31,8 @@ class ShuffledVote(BaseModel, frozen=True, extra="forbid"):
         """Draw each order as often as it comes, bring the answers back to the letters as they were, and vote."""
         orders = [self.order(session.question, index) for index in range(self.n)]
         draws = {order: Draw(n=count, order=order) for order, count in Counter(orders).items()}
-        drawn = await asyncio.gather(*map(session.draw, draws.values()))
+        with session.side_by_side():
+            drawn = await asyncio.gather(*map(session.draw, draws.values()))
         found = {
             order: iter(session.answers(samples, draw)) for (order, draw), samples in zip(draws.items(), drawn, strict=True)
         }

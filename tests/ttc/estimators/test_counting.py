@@ -7,7 +7,7 @@ from statistics import mean
 
 import pytest
 
-from ttc.estimators import best_of_k, pass_at_k, pass_hat_k
+from ttc.estimators import best_of_k, longest_of_k, pass_at_k, pass_hat_k
 
 SMALL = [(n, k) for n in range(1, 8) for k in range(1, n + 1)]
 
@@ -101,3 +101,12 @@ def test_columns_of_different_length_and_nan_are_errors():
         best_of_k([0.1, float("nan")], [1, 0], 1)
     with pytest.raises(ValueError, match="0 and 1 only"):
         pass_hat_k([0.5, 1], 1)
+
+
+def test_the_expected_longest_of_k_equals_enumeration_for_every_n_to_7():
+    lengths = (5, 1, 8, 5, 13, 0, 8)
+    for n, k in SMALL:
+        longest = mean(Fraction(max(lengths[i] for i in chosen)) for chosen in subsets(n, k))
+        assert longest_of_k(lengths[:n], k) == pytest.approx(float(longest), abs=1e-13)
+    # 10, 20, 30 by pairs: 20, 30, 30
+    assert longest_of_k((10, 20, 30), 2) == pytest.approx(80 / 3)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ttc import select
 from ttc.estimators import BetaStop, EarlyStop, LosslessStop, beta_confidence, permutations, replay
-from ttc.estimators.stopping import tally
+from ttc.estimators.stopping import Course, fewest_to_stop, tally
 
 RULES = [LosslessStop(), LosslessStop(window=3), BetaStop(0.8), BetaStop(0.9, window=2), EarlyStop(2), EarlyStop(3)]
 ANSWERS = st.lists(st.sampled_from([None, "A", "B", "C"]), min_size=1, max_size=9)
@@ -25,6 +25,15 @@ def live_run(drawn, rule):
     return len(drawn), None if winner is None else drawn[winner]
 
 
+def waves(drawn, rule, used):
+    """What a live run draws side by side, one wave after another."""
+    begin = 0
+    while begin < used:
+        end = begin + fewest_to_stop(rule, tally(drawn[:begin], len(drawn), rule.window))
+        yield slice(begin, end)
+        begin = end
+
+
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @settings(max_examples=40, deadline=None)
 @given(answers=ANSWERS, data=st.data())
@@ -33,18 +42,19 @@ def test_a_replay_equals_the_live_run_in_every_permutation(rule, answers, data):
     credits = [{"A": 1.0, "B": 0.5}.get(answer, 0.0) for answer in answers]
     tokens = np.arange(1, len(answers) + 1) * 10
     orders = permutations(len(answers), count=50)
-    runs = replay(answers, credits, rule, k, orders, fallback_credit=0.25)
+    course = Course.of(answers, orders)
+    runs = course.replay(credits, rule, k, fallback_credit=0.25)
+    waits = course.critical_path(runs.draws_M, rule, k, tokens)
     for m, order in enumerate(orders):
         drawn = [answers[i] for i in order[:k]]
         used, answer = live_run(drawn, rule)
         full = select.plurality(drawn)
         spent = tokens[order[:used]]
-        windows = [spent[i : i + rule.window] for i in range(0, used, rule.window)]
         assert runs.draws_M[m] == used
         assert runs.credits_M[m] == {"A": 1.0, "B": 0.5, None: 0.25}.get(answer, 0.0)
         assert runs.agrees_M[m] == (answer == (None if full is None else drawn[full]))
         assert runs.total_cost(tokens)[m] == spent.sum()
-        assert runs.critical_path(tokens)[m] == sum(window.max() for window in windows)
+        assert waits[m] == sum(spent[wave].max() for wave in waves(drawn, rule, used))
 
 
 def test_lossless_stopping_never_changes_the_answer_and_saves_samples():

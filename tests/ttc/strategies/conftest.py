@@ -1,7 +1,7 @@
 """Stored samples of one question, and strategies at work on them in any order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +65,7 @@ class Bench:
         answer, usage = (await strategy.solve(session)).answer, session.usage
         credit = Rules().judge(QUESTION, GOLD, answer).credit if answer else 0.0
         costs = usage.samples, usage.prompt_tokens, usage.completion_tokens, usage.flops, usage.verifier_tokens
-        return Outcome(credit, float(answer is not None), *costs)
+        return Outcome(credit, float(answer is not None), *costs, session.reread_tokens, *astuple(session.path))
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import pytest
 
 from ttc import prompts, select
 from ttc.estimators import EarlyStop, LosslessStop
-from ttc.estimators.stopping import tally
+from ttc.estimators.stopping import fewest_to_stop, tally
 from ttc.records import Question, Sample, Sampling, Selection, Usage
 from ttc.session import Session
 from ttc.strategies import AdaptiveVote, Vote
-from ttc.strategies.adaptive_vote import fewest_to_stop
 
 OPTIONS = ("one", "two", "three", "four")
 RULES = [{"rule": "lossless"}, {"rule": "beta", "confidence": 0.9}, {"rule": "esc", "window": 2}]
