@@ -4,22 +4,23 @@ import signal
 import subprocess
 import sys
 import time
-from io import BytesIO
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import ttc.pocket
 from training import pocket_model
-from training.pocket import PocketTraining, Trainer, micro_batches, pixels
+from training.pocket import CONFUSED, PocketTraining, Trainer, _expanded, _held, micro_batches, pixels
 from training.pocket_scores import draw
 from ttc.errors import UserError
+from ttc.media import load_images
 from ttc.pocket import exam
 from ttc.prompts import render
+from ttc.records import Text
 
 MODEL = Path(ttc.pocket.__file__).parent / "model"
 TINY = {"batch": 6, "micro_batch": 3, "same_steps": 2, "read_steps": 2, "easy_steps": 4, "width": 32, "layers": 1}
@@ -70,31 +71,63 @@ def test_another_recipe_does_not_go_on_from_a_foreign_checkpoint(whole_run):
         Trainer(PocketTraining(**TINY | {"seed": 8}), whole_run)
 
 
-def test_training_sees_what_the_processor_and_its_template_make_of_a_prompt():
+@pytest.mark.parametrize(
+    "source", [exam.problem("train", subject, 0) for subject in exam.SUBJECTS], ids=lambda source: source.id
+)
+def test_training_sees_what_the_processor_and_its_template_make_of_a_prompt(source):
     processor = pocket_model.processor()
-    config = PocketTraining(batch=1, micro_batch=1, same_steps=0, read_steps=0, direct=0, read=0)
-    (batch,) = micro_batches(config, 0, processor)
-    question = exam.question(exam.problem("train", next(iter(exam.SUBJECTS)), 0))
+    question = exam.question(source)
     prompt = render(question, style="cot")
-    content = [
-        {"type": "text", "text": part.text} if hasattr(part, "text") else {"type": "image"} for part in prompt.messages[0].parts
-    ]
+    seen = [image for part in prompt.messages[0].parts if not hasattr(part, "text") for image in load_images(part)]
+    content = []
+    for part in prompt.messages[0].parts:
+        content += (
+            [{"type": "text", "text": part.text}] if hasattr(part, "text") else [{"type": "image"}] * len(load_images(part))
+        )
     text = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
-    assert text == pocket_model.spoken(prompt)
-    inputs = processor(text=text, images=[Image.open(BytesIO(question.media[0].data))], return_tensors="np")
-    length = inputs["input_ids"].shape[1]
-    assert batch.ids_BT[0, :length].tolist() == inputs["input_ids"][0].tolist()
-    assert batch.targets_BT[0].tolist().index(batch.ids_BT[0, length].item()) == length - 1
-    np.testing.assert_allclose(inputs["pixel_values"][0], pixels(question), atol=1e-5)
+    assert text == pocket_model.asked(source, "cot")
+    inputs = processor(text=text, images=seen, return_tensors="np")
+    assert processor.tokenizer(_expanded(text))["input_ids"] == inputs["input_ids"][0].tolist()
+    # a film is stored in another colour space, which moves a channel by up to three of 255
+    ours = np.stack([pixels(image) for image in exam.pictures(source)])
+    np.testing.assert_allclose(inputs["pixel_values"][0], ours, atol=0.05 if source.subject.is_video else 1e-5)
+
+
+def test_the_loss_is_on_the_reply_alone():
+    processor = pocket_model.processor()
+    config = PocketTraining(batch=1, micro_batch=1, same_steps=0, read_steps=0, easy_steps=0, direct=0, read=0, doubt=0)
+    (batch,) = micro_batches(config, 0, processor)
+    source = exam.problem("train", next(iter(exam.SUBJECTS)), 0)
+    reply = pocket_model.reply(source, "cot", Random(0)) + pocket_model.END
+    taught = batch.targets_BT[0][batch.targets_BT[0] >= 0].tolist()
+    assert taught == processor.tokenizer(reply)["input_ids"]
+    assert batch.ids_BT[0, -len(taught) :].tolist() == taught
+
+
+@pytest.mark.parametrize("subject", exam.SUBJECTS)
+def test_words_of_knowledge_are_confused_as_often_as_is_told_and_nothing_else_is(subject):
+    rng, wrong, places = Random(3), Counter(), Counter()
+    for index in range(1500):
+        source = exam.problem("train", subject, index)
+        held = _held(source, 1.0, rng) or source.expressions
+        value = source.chain.quantities[source.chain.start]
+        for move, said in zip(source.chain.moves, held, strict=True):
+            rule = source.subject.rules[move.rule]
+            places[move.rule] += 1
+            wrong[move.rule] += said != rule.expression(value, source.chain.quantities.get(move.quantity, 0))
+            value = said.value
+    assert set(+wrong) == set(CONFUSED[subject])
+    # where a confusion leads out of the exam's numbers the lesson is right, so the share told is the most
+    assert all(wrong[name] / places[name] <= share + 0.06 for name, (_, share) in CONFUSED[subject].items())
 
 
 def test_the_tokenizer_knows_every_word_and_gives_replies_back_exactly(shipped):
     tokenizer = shipped[1].tokenizer
     for split in ("validation", "test"):
         for source in exam.problems(split):
-            for style in ("direct", "cot"):
+            for style in ("direct", "cot", "read"):
                 reply = pocket_model.reply(source, style, Random(0))
-                prompt = pocket_model.spoken(render(exam.question(source), style=style))
+                prompt = pocket_model.asked(source, style)
                 ids = tokenizer(prompt + reply)["input_ids"]
                 assert tokenizer.unk_token_id not in ids
                 assert tokenizer.decode(tokenizer(reply)["input_ids"]) == reply
@@ -104,7 +137,17 @@ def test_the_shipped_model_is_small_and_answers_easy_questions(shipped):
     model, processor = shipped
     assert sum(weight.numel() for weight in model.parameters()) <= 3_000_000
     assert (MODEL / "model.safetensors").stat().st_size <= 12_000_000
-    easy = list(islice((source for source in exam.problems("validation") if source.level == "Easy"), 24))
+    easy = list(islice((source for source in exam.problems("validation") if source.level == "Easy"), 30))
     right = [credit for one in draw(model, processor, easy, n=1) for credit in one.credits]
     assert np.mean(right) > 0.6
     assert all(one.answers for one in draw(model, processor, easy, n=1, style="direct"))
+
+
+def test_without_its_pictures_no_subject_is_answered_better_than_by_chance(shipped):
+    sources = list(islice(exam.problems("validation"), 150))
+    seen = {one.source.id: one.credits[0] for one in draw(*shipped, sources, n=1)}
+    blind = {one.source.id: one.credits[0] for one in draw(*shipped, sources, n=1, is_blank=True)}
+    for subject in exam.SUBJECTS:
+        names = [source.id for source in sources if source.subject.name == subject]
+        assert np.mean([blind[name] for name in names]) <= 0.3
+        assert np.mean([blind[name] for name in names]) < np.mean([seen[name] for name in names]) - 0.2
