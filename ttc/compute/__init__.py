@@ -3,6 +3,7 @@
     shape    a model's sizes, and the FLOPs of a prefill, a decode, an image, a verifier's pass
     config   those sizes read from a model's config.json
     costs    KV memory, prices, the critical path
+    tariff   money and seconds of a strategy's tokens, from prices and speeds
 
 A multiply-add is 2 FLOPs. Norms, activations and the softmax are left out, as `torch.utils.flop_counter` leaves them out.
 """

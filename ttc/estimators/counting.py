@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
-from math import comb, fsum, isnan
+from math import comb, fsum, isnan, nan
 
 
 def require_budget(k: int, n: int) -> None:
@@ -77,5 +77,7 @@ def longest_of_k(lengths: tuple[float, ...], k: int) -> float:
     By order statistics: the m-th smallest of n is the largest of k with probability C(m - 1, k - 1) / C(n, k).
     """
     require_budget(k, len(lengths))
+    if any(map(isnan, lengths)):  # NaN has no rank: one unknown length makes the longest unknown
+        return nan
     ranked = sorted(lengths)[k - 1 :]
     return fsum(comb(k - 1 + place, k - 1) * length for place, length in enumerate(ranked)) / comb(len(lengths), k)
