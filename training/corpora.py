@@ -1,0 +1,87 @@
+"""Explained examples -> labelled chains: released explanations, the pocket exam's golds and its model's own replies."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from training.chains import LabelledChain
+from ttc.answers import extract
+from ttc.records import Answer, Exam, Gold, Question, Sample, Verdict
+from verifiers.steps import split
+
+
+def gold_chains(exam: Exam) -> list[LabelledChain]:
+    """One chain for each question that has an explanation, every step right.
+
+    A step that stands by another option than the gold one is unlabelled: in released data, options were shuffled after some
+    explanations were written. An explanation that only says so (`?`) is none.
+    """
+    chains = []
+    for question in exam.questions:
+        gold = exam.golds.get(question.id)
+        if gold is None or not any(character.isalnum() for character in gold.explanation):
+            continue
+        steps = tuple(step.text for step in split(gold.explanation))
+        labels = tuple(None if _is_stale(question, gold, step) else True for step in steps)
+        chains.append(
+            LabelledChain(question, steps, labels, (None,) * len(steps), "gold", exam.name, group=question.id, is_right=True)
+        )
+    return chains
+
+
+def natural_chain(question: Question, sample: Sample, *, model: str, verdict: Verdict | None = None) -> LabelledChain | None:
+    """A model's own reply, its steps unlabelled (see `training.rollouts`); None where there is none.
+
+    Args:
+        model: name of what drew it.
+        verdict: on its final answer, where it was judged.
+    """
+    steps = tuple(step.text for step in split(sample.text)) if sample.status == "ok" else ()
+    if not steps:
+        return None
+    nothing: tuple[None, ...] = (None,) * len(steps)
+    is_right = None if verdict is None or verdict.status == "ungraded" else verdict.credit == 1
+    source = f"{question.benchmark}/{model}"
+    sample_id = f"{sample.key}/{sample.index}"
+    return LabelledChain(question, steps, nothing, nothing, "natural", source, question.id, is_right, sample_id)
+
+
+def pocket_chains(
+    questions: Iterable[Question], golds: Mapping[str, Gold], samples: Mapping[str, Sequence[Sample]], *, model: str
+) -> list[LabelledChain]:
+    """A model's own replies to pocket questions, each step labelled by the exam itself: right, or which kind of error.
+
+    Args:
+        golds: by question id.
+        samples: by question id, as a bank holds them; those without a reply are left out.
+        model: name of what drew them.
+    """
+    from dataclasses import replace
+
+    from ttc.judges.rules import Rules
+
+    chains, judge = [], Rules()
+    for question in questions:
+        for sample in samples.get(question.id, ()):
+            verdict = judge.judge(question, golds[question.id], extract(question, sample))
+            chain = natural_chain(question, sample, model=model, verdict=verdict)
+            if chain is not None:
+                labels, kinds = pocket_labels(question, chain.steps)
+                chains.append(replace(chain, labels=labels, kinds=kinds))
+    return chains
+
+
+def pocket_labels(question: Question, steps: Sequence[str]) -> tuple[tuple[bool, ...], tuple[str | None, ...]]:
+    """Whether each step is right by the pocket exam's own truth, and the kind of its first error."""
+    from ttc.pocket.checker import check
+    from ttc.pocket.exam import find
+
+    checks = iter(check(find(question.id), "".join(steps)))
+    kinds: list[str | None] = []
+    for step in steps:
+        lines = [next(checks).kind for line in step.splitlines() if line.strip()]
+        kinds.append(next((kind for kind in lines if kind != "right"), None))
+    return tuple(kind is None for kind in kinds), tuple(kinds)
+
+
+def _is_stale(question: Question, gold: Gold, step: str) -> bool:
+    answer: Answer = extract(question, step)
+    return bool(question.options and gold.answers) and answer.value is not None and answer.value not in gold.answers
