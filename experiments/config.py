@@ -5,7 +5,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -36,6 +36,10 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     """Strategies that need the same samples share them."""
     verifiers: Mapping[str, AnyVerifier] = Field(default_factory=dict)
     """The verifiers that strategies name."""
+    frozen: Mapping[str, Path] = Field(default_factory=dict)
+    """By verifier, the file of `ttc verify --freeze` on dev: scores are calibrated and aggregated as was chosen there."""
+    when_useless: Literal["warn", "refuse", "use"] = "warn"
+    """A strategy whose verifier gained nothing over the vote on dev is turned off with a warning, refused, or used."""
     sampling: Sampling = Sampling()
     prompt: PromptConfig = PromptConfig()
     judge: AnyJudge = Rules()
@@ -73,8 +77,13 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         if self.benchmark.split == "test" and self.benchmark.kind != "jsonl" and not self.prompt_chosen_by:
             raise ValueError("a run on a test split says which validation run chose its prompt; set prompt_chosen_by, or none")
         live = [strategy.kind for strategy in self.strategies if not hasattr(strategy, "draw")]
+        if self.backend.kind == "replay" and live:
+            raise ValueError(f"{live[0]} draws as it goes, and a replay has whole replies to one prompt only; leave it out")
         if self.placement is not None and live:
             raise ValueError(f"{live[0]} draws as it goes and needs the engine in this process; leave placement out")
+        if absent := self.frozen.keys() - self.verifiers.keys():
+            bound = ", ".join(self.verifiers) or "none"
+            raise ValueError(f"frozen: there is no verifier {min(absent)!r}; bind it under verifiers (bound: {bound})")
         if self.ks is not None:
             largest = max((strategy.draw.n for strategy in self.parallel), default=0)
             wrong = [k for k in self.ks if not 1 <= k <= largest]

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, get_args
 
+from experiments.binding import bind
 from experiments.config import RunConfig, strategy_name
 from experiments.curves import check_fields
 from experiments.expectations import expectations
@@ -25,7 +26,7 @@ from ttc.grading import Graded, Job, grade_all, verdicts
 from ttc.judges.item import Item
 from ttc.pool import Outcome, Pool
 from ttc.prompts import Example
-from ttc.protocols import Backend
+from ttc.protocols import Backend, Verifier
 from ttc.records import Exam, Prompt, Question, Reply, Sample, Sampling, Selection, Usage
 from ttc.scoring import Scoring
 from ttc.session import Session
@@ -44,6 +45,10 @@ class Plan:
     """Label -> the largest draw of each pool that parallel strategies read."""
     examples: Sequence[Example] = ()
     """Questions of the dev split for few-shot prompts; empty where the prompt asks for none."""
+    verifiers: Mapping[str, Verifier] = field(default_factory=dict)
+    """The config's, calibrated where it names a frozen file."""
+    notes: tuple[str, ...] = ()
+    """Strategies of the config that were turned off, and why."""
 
     def prompt(self, question: Question, style: str) -> Prompt:
         """The prompt of one style under this run's prompt settings."""
@@ -99,16 +104,18 @@ def plan(config: RunConfig) -> Plan:
     """Load the questions and find out which samples the strategies share.
 
     Raises:
-        UserError: as the benchmark's `load`, or no question has a field that the config groups by.
+        UserError: as the benchmark's `load` and `bind`, or no question has a field that the config groups by.
     """
-    draws: dict[str, Draw] = {}
+    exam = limited(config.benchmark.load(), config.limit)
+    check_fields(exam.questions, config.by or ())
+    bound = bind(config, exam.questions)
+    config, draws = bound.config, {}
     for strategy in config.parallel:
         for draw in filter(None, (strategy.draw, getattr(strategy, "fallback_draw", None))):
             label, whole = draw_label(draw), draw.model_copy(update={"cap_tokens": None})
             draws[label] = max(draws.get(label, whole), whole, key=lambda d: d.n)
-    exam = limited(config.benchmark.load(), config.limit)
-    check_fields(exam.questions, config.by or ())
-    return Plan(config, opened(exam) if config.prompt.options == "none" else exam, draws, _examples(config))
+    asked = opened(exam) if config.prompt.options == "none" else exam
+    return Plan(config, asked, draws, _examples(config), bound.verifiers, bound.notes)
 
 
 def _examples(config: RunConfig) -> list[Example]:
@@ -164,7 +171,7 @@ async def _draw(
     """All samples of all draws, by label and question id; live strategies leave what they found in `results`."""
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
-        scoring = Scoring(plan.config.verifiers, bank, dispatcher.writer)
+        scoring = Scoring(plan.verifiers, bank, dispatcher.writer)
         try:
             with scoring, dispatcher.stopping_on_signals():
                 async with asyncio.TaskGroup() as tasks:
@@ -218,7 +225,7 @@ def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
 def _score(results: Results, bank: Bank, run: str) -> None:
     """All scores that parallel strategies read, in one pass per draw and verifier, after the engine is closed."""
     plan = results.plan
-    with bank.writer(run=run) as writer, Scoring(plan.config.verifiers, bank, writer) as scoring:
+    with bank.writer(run=run) as writer, Scoring(plan.verifiers, bank, writer) as scoring:
         for (label, name), n in plan.scored.items():
             graded = results.graded[label]
             replies = [Reply(one.question, sample) for one in graded.values() for sample in one.samples[:n]]
@@ -238,7 +245,7 @@ def _evaluate(results: Results, backend: Backend) -> None:
         """All samples there are for a draw, or all that this verifier has scored: more than n make a better estimate."""
         label = draw_label(draw)
         n = plan.scored[label, verifier] if verifier else plan.draws[label].n
-        verifiers = {verifier: config.verifiers[verifier]} if verifier else {}
+        verifiers = {verifier: plan.verifiers[verifier]} if verifier else {}
         return {i: graded.seen(draw, n).pool(shape, verifiers) for i, graded in results.graded[label].items()}
 
     budgets: dict[str, list[int]] = {}

@@ -1,0 +1,100 @@
+"""Verifiers as a run uses them: under what was frozen on dev, and not at all where dev showed that they are of no use."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ttc.errors import UserError
+from ttc.protocols import Scorer, Verifier
+from ttc.records import Question, StepScores
+from ttc.scoring import verifier_id
+from verifiers import frozen as freezing
+from verifiers.frozen import Frozen
+
+if TYPE_CHECKING:
+    from experiments.config import RunConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A verifier whose response scores are those of its frozen file. What is stored, and under which name, is as without it."""
+
+    verifier: Verifier
+    frozen: Frozen
+
+    @property
+    def kind(self) -> str:
+        """The verifier's."""
+        return self.verifier.kind
+
+    @property
+    def uses_gold(self) -> bool:
+        """As the verifier does."""
+        return self.verifier.uses_gold
+
+    def identity(self) -> Mapping[str, object]:
+        """The verifier's: its scores are shared with runs that calibrate otherwise or not at all."""
+        return self.verifier.identity()
+
+    def response_score(self, scores: StepScores) -> float | None:
+        """Calibrated, and aggregated as chosen on dev."""
+        return self.frozen.response_score(scores)
+
+    def flops(self, scores: StepScores) -> float | None:
+        """The verifier's."""
+        return self.verifier.flops(scores)
+
+    def open(self) -> Scorer:
+        """The verifier's."""
+        return self.verifier.open()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A config as it can be run."""
+
+    config: "RunConfig"
+    """Without the strategies that were turned off."""
+    verifiers: Mapping[str, Verifier]
+    notes: tuple[str, ...]
+    """What was turned off, and why."""
+
+
+def bind(config: "RunConfig", questions: Iterable[Question]) -> Bound:
+    """Read the frozen files of a run and hold them against what it is.
+
+    Raises:
+        UserError: a file that was changed, is another verifier's, or knows a question of this run; with `when_useless: refuse`,
+            a strategy that dev showed no gain for; or nothing is left to run.
+    """
+    read: dict[str, Frozen] = {}
+    asked = tuple(questions)
+    for name, path in config.frozen.items():
+        read[name] = freezing.read(path)
+        read[name].check(verifier_id(config.verifiers[name]), asked, str(path))
+    verifiers = {
+        name: cast(Verifier, Calibrated(verifier, read[name])) if name in read else verifier
+        for name, verifier in config.verifiers.items()
+    }
+    kept, notes = [], []
+    for strategy in config.strategies:
+        reason = "" if config.when_useless == "use" else _useless(strategy, read)
+        if reason and config.when_useless == "refuse":
+            raise UserError(f"{reason}; use vote, or set when_useless: warn or use")
+        if reason:
+            notes.append(f"turned off: {reason}")
+        else:
+            kept.append(strategy)
+    if not kept:
+        raise UserError(f"no strategy is left to run ({notes[0]}); add vote, or set when_useless: use")
+    return Bound(config.model_copy(update={"strategies": tuple(kept)}), verifiers, tuple(notes))
+
+
+def _useless(strategy: Any, read: Mapping[str, Frozen]) -> str:
+    """Why a strategy had better not be run; empty where there is no reason."""
+    name = getattr(strategy, "verifier", None)
+    if name is None or name not in read or read[name].is_useful(strategy.kind):
+        return ""
+    gain = read[name].gain(strategy.kind)
+    seen = f"{100 * gain.mean:+.1f} points at k = {gain.k}" if gain else "never measured"
+    return f"{strategy.kind} with verifier {name}: its frozen file shows no gain over the vote on dev ({seen})"
