@@ -71,19 +71,16 @@ def test_another_recipe_does_not_go_on_from_a_foreign_checkpoint(whole_run):
         Trainer(PocketTraining(**TINY | {"seed": 8}), whole_run)
 
 
-@pytest.mark.parametrize(
-    "source", [exam.problem("train", subject, 0) for subject in exam.SUBJECTS], ids=lambda source: source.id
-)
-def test_training_sees_what_the_processor_and_its_template_make_of_a_prompt(source):
+@pytest.mark.parametrize("subject", exam.SUBJECTS)
+def test_training_sees_what_the_processor_and_its_template_make_of_a_prompt(subject):
+    source = exam.problem("train", subject, 0)
     processor = pocket_model.processor()
-    question = exam.question(source)
-    prompt = render(question, style="cot")
-    seen = [image for part in prompt.messages[0].parts if not hasattr(part, "text") for image in load_images(part)]
-    content = []
-    for part in prompt.messages[0].parts:
-        content += (
-            [{"type": "text", "text": part.text}] if hasattr(part, "text") else [{"type": "image"}] * len(load_images(part))
-        )
+    content: list[dict[str, str]] = []
+    seen = []
+    for part in render(exam.question(source), style="cot").messages[0].parts:
+        images = () if isinstance(part, Text) else load_images(part)
+        content += [{"type": "text", "text": part.text}] if isinstance(part, Text) else [{"type": "image"}] * len(images)
+        seen += images
     text = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
     assert text == pocket_model.asked(source, "cot")
     inputs = processor(text=text, images=seen, return_tensors="np")
