@@ -85,8 +85,8 @@ def _compared(
     try:
         costs, heights = ([[point[axis] for point in curve] for curve in curves] for axis in (0, 1))
         left, right = curve_areas(costs, heights)
-        areas = (left, right)
-    except ValueError:  # one budget, or no range of tokens that both cover
+        areas = None if np.isnan([left, right]).any() else (left, right)
+    except ValueError:  # one budget, no range of tokens that both cover, or none known
         areas = None
     test = "McNemar" if exact else "sign flips"
     means = float(first.mean()), float(second.mean())

@@ -41,8 +41,9 @@ class Point:
     coverage: float
     """Mean probability that an answer is given, over all questions."""
     samples: float
-    completion_tokens: float
-    total_tokens: float
+    completion_tokens: float | None
+    """None where the engine did not count."""
+    total_tokens: float | None
     """Prompt, once per question, completion, and verifier."""
     flops: float | None
     """None where a model's shape is unknown."""
@@ -253,14 +254,18 @@ def _group(
                 high=interval_C[c].high,
                 coverage=float(coverage_C[c]),
                 samples=float(samples_C[c]),
-                completion_tokens=float(completion_C[c]),
-                total_tokens=float(prompt_C[c] + completion_C[c] + verifier_C[c]),
-                flops=None if np.isnan(flops_C[c]) else float(flops_C[c]),
+                completion_tokens=_known(completion_C[c]),
+                total_tokens=_known(prompt_C[c] + completion_C[c] + verifier_C[c]),
+                flops=_known(flops_C[c]),
             )
             for k, c in columns.items()
         )
         found.append(Curve(name, points))
     return Group(field, value, len(rows), panel.clusters_of(rows), tuple(found), _losses(found, oracles))
+
+
+def _known(cost: float) -> float | None:
+    return None if np.isnan(cost) else float(cost)
 
 
 def _gaps(panel: Panel, easy: Sequence[int], hard: Sequence[int], draws: int, seed: int) -> tuple[Gap, ...]:

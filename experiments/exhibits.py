@@ -159,7 +159,7 @@ def _draw(label: str, one: Graded, limit: int) -> dict[str, Any]:
             "rule": answer.rule,
             "credit": verdict.credit,
             "ungraded": verdict.status == "ungraded",
-            "tokens": sample.completion_tokens,
+            "tokens": sample.completion_tokens if sample.counted else None,
             "cut": sample.finish == "length",
         }
         for sample, answer, verdict in zip(one.samples[:SAMPLES], one.answers, one.verdicts, strict=False)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -180,17 +181,26 @@ def _outcomes(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[tup
     names = [field.name for field in fields(Outcome)]
     for row in rows:
         points = outcomes.setdefault(row["strategy"], {}).setdefault(row["question_id"], [])
-        points.append((row["k"], Outcome(**{name: row[name] for name in names if name in row})))
+        points.append((row["k"], Outcome(**{name: _counted(name, row[name]) for name in names if name in row})))
     return outcomes
 
 
 def _outcome_rows(outcomes: Outcomes) -> list[dict[str, Any]]:
     return [
-        {"strategy": strategy, "question_id": question_id, "k": k, **asdict(outcome)}
+        {"strategy": strategy, "question_id": question_id, "k": k} | {n: _stored(v) for n, v in asdict(outcome).items()}
         for strategy, by_id in outcomes.items()
         for question_id, points in by_id.items()
         for k, outcome in points
     ]
+
+
+def _stored(value: float | None) -> float | None:
+    """Null where it is unknown: not every reader of Parquet knows NaN."""
+    return None if value is None or isnan(value) else value
+
+
+def _counted(name: str, value: float | None) -> float | None:
+    return nan if value is None and name in ("prompt_tokens", "completion_tokens") else value
 
 
 def _half_rows(results: Results) -> list[dict[str, Any]]:
@@ -223,8 +233,8 @@ def _sample_rows(results: Results) -> list[dict[str, Any]]:
             "question_id": question_id,
             "key": sample.key,
             "index": sample.index,
-            "prompt_tokens": sample.prompt_tokens,
-            "completion_tokens": sample.completion_tokens,
+            "prompt_tokens": sample.prompt_tokens if sample.counted else None,
+            "completion_tokens": sample.completion_tokens if sample.counted else None,
             "answer": list(answer.values),
             "class": answer_class,
             "answer_status": answer.status,

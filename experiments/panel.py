@@ -5,17 +5,31 @@ Q questions, C columns: every (strategy, k), D draws, X any columns.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from ttc import statistics
+from ttc.compute.tariff import Tariff
 from ttc.pool import Outcome
 from ttc.records import Question
 
 Outcomes = Mapping[str, Mapping[str, Sequence[tuple[int, Outcome]]]]
 """Strategy name -> question id -> (k, expectation at k), for the questions that have one."""
 
-COSTS = ("samples", "prompt_tokens", "completion_tokens", "verifier_tokens", "flops")
+COUNTS = (
+    "samples",
+    "prompt_tokens",
+    "reread_tokens",
+    "completion_tokens",
+    "verifier_tokens",
+    "flops",
+    "path_prompt_tokens",
+    "path_completion_tokens",
+    "path_verifier_tokens",
+)
+"""What an outcome counts; all else follows from it."""
+NO_TARIFFS: Mapping[str, Tariff] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +44,13 @@ class Panel:
     """0 where a question has no outcome."""
     coverage_QC: np.ndarray
     costs: Mapping[str, np.ndarray]
-    """By cost, QC; NaN where a question has no outcome, and for unknown FLOPs."""
+    """By count and by axis (`experiments.axes`), QC; NaN where a question has no outcome, and for what is unknown."""
 
     @classmethod
-    def build(cls, questions: Sequence[Question], outcomes: Outcomes) -> "Panel":
-        """Lay out the outcomes."""
+    def build(
+        cls, questions: Sequence[Question], outcomes: Outcomes, tariffs: Mapping[str, Tariff] = NO_TARIFFS
+    ) -> "Panel":
+        """Lay out the outcomes; what a strategy's tariff knows gives its money and its seconds."""
         columns: dict[str, dict[int, int]] = {}
         for name, by_id in outcomes.items():
             start = sum(map(len, columns.values()))
@@ -42,22 +58,23 @@ class Panel:
             columns[name] = {k: start + offset for offset, k in enumerate(sorted(shared))}
         shape = (len(questions), sum(map(len, columns.values())))
         credit_QC, coverage_QC = np.zeros(shape), np.zeros(shape)
-        costs = {cost: np.full(shape, np.nan) for cost in COSTS}
+        costs = {count: np.full(shape, np.nan) for count in COUNTS}
         for name, by_id in outcomes.items():
             for row, question in enumerate(questions):
                 for k, outcome in by_id.get(question.id, ()):
                     if (column := columns[name].get(k)) is None:
                         continue
                     credit_QC[row, column], coverage_QC[row, column] = outcome.credit, outcome.coverage
-                    for cost in COSTS:
-                        value = getattr(outcome, cost)
-                        costs[cost][row, column] = np.nan if value is None else value
+                    for count in COUNTS:
+                        value = getattr(outcome, count)
+                        costs[count][row, column] = np.nan if value is None else value
+        costs |= _derived(costs, {name: list(at.values()) for name, at in columns.items()}, tariffs)
         return cls([question.cluster for question in questions], columns, credit_QC, coverage_QC, costs)
 
     @property
     def tokens_QC(self) -> np.ndarray:
         """Of prompt, completions and verifier; NaN where a question has no outcome."""
-        return np.sum([self.costs[cost] for cost in COSTS if cost.endswith("_tokens")], axis=0)
+        return self.costs["total_tokens"]
 
     def clusters_of(self, rows: Sequence[int]) -> int:
         """Independent units among the rows: named clusters, and every question that stands alone."""
@@ -89,3 +106,20 @@ class Panel:
         means_DX = means_DX[(means_DX[:, :2] > 0).all(axis=1)]  # a draw without one of the groups says nothing
         first_DC, second_DC = np.split(means_DX[:, 2:], 2, axis=1)
         return first_DC / means_DX[:, :1] - second_DC / means_DX[:, 1:2]
+
+
+def _derived(
+    counts: Mapping[str, np.ndarray], places: Mapping[str, list[int]], tariffs: Mapping[str, Tariff]
+) -> dict[str, np.ndarray]:
+    """Tokens in all and on the critical path, money and seconds: QC each."""
+    path = [counts[f"path_{kind}_tokens"] for kind in ("prompt", "completion", "verifier")]
+    spent = [counts[f"{kind}_tokens"] for kind in ("prompt", "reread", "completion", "verifier")]
+    prompt_QC, _, completion_QC, verifier_QC = spent
+    found = {"total_tokens": prompt_QC + completion_QC + verifier_QC, "path_tokens": path[0] + path[1] + path[2]}
+    for axis in ("money", "device_seconds", "path_seconds"):
+        found[axis] = np.full(prompt_QC.shape, np.nan)
+        tokens = [path[0], np.zeros_like(path[0]), *path[1:]] if axis == "path_seconds" else spent
+        for name, columns in places.items():
+            if (weights := getattr(tariffs.get(name), axis, None)) is not None:
+                found[axis][:, columns] = weights.total(*(kind_QC[:, columns] for kind_QC in tokens))
+    return found

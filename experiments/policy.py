@@ -114,6 +114,7 @@ class _Choice:
             for name, columns in panels[0].columns.items()
             if name not in golds
             for k, column in columns.items()
+            if not np.isnan(panels[0].tokens_QC[:, column]).all()  # of unknown cost
         ]
         chosen = [column for _, _, column in places]
         credit = [panel.credit_QC[:, chosen] for panel in panels]

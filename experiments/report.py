@@ -72,6 +72,7 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
         answer=gap_answer(lines),
         changes=lines,
         tiles=_tiles(found, manifest, best),
+        uncounted=sum(not sample.counted for by_id in graded.values() for one in by_id.values() for sample in one.samples),
         engines=sorted(manifest.get("engines", {}).items()),
         errors=[(entrant.name, entrant.errors) for entrant in found.entrants if entrant.errors],
         statuses=status_table(graded),
@@ -188,7 +189,8 @@ def _tiles(found: Curves, manifest: Mapping[str, Any], best: tuple[Entrant, Poin
     tiles.append({"label": "Samples", "value": f"{drawn:,}", "note": "read from the bank"})
     if best:
         entrant, point = best
-        span = f"[{percent(point.low)}, {percent(point.high)}] with {short(point.total_tokens)} tokens"
+        span = f"[{percent(point.low)}, {percent(point.high)}]"
+        span += "" if point.total_tokens is None else f" with {short(point.total_tokens)} tokens"
         tiles.append({"label": f"Best method: {entrant.name}@{point.k}", "value": f"{percent(point.accuracy)} %", "note": span})
     for entrant in found.entrants:
         if entrant.name == entrant.oracle and (points := found.overall.points(entrant.name)):

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.curves import Curves
+from experiments.numbers import short
 
 
 def summarise(folder: Path, folders: Mapping[str, Path]) -> None:
@@ -21,7 +22,7 @@ def summarise(folder: Path, folders: Mapping[str, Path]) -> None:
         for curve in found.overall.curves:
             last = curve.points[-1]
             interval = f"{100 * last.accuracy:.1f} [dim]{100 * last.low:.0f}-{100 * last.high:.0f}[/dim]"
-            shown.add_row(name, curve.strategy, str(last.k), interval, f"{last.total_tokens:,.0f}")
+            shown.add_row(name, curve.strategy, str(last.k), interval, short(last.total_tokens))
         content[name] = {"folder": path.name, "strategies": [curve.strategy for curve in found.overall.curves]}
         shown.add_section()
     (folder / "sweep.json").write_text(json.dumps(content, indent=1), encoding="utf-8")

@@ -262,7 +262,7 @@ def _sample_table(results: "Results", most: int) -> Table:
             " ".join(a.values),
             a.status,
             v.credit,
-            s.completion_tokens,
+            s.completion_tokens if s.counted else None,
         ]
         for label, by_id in results.graded.items()
         for i, g in by_id.items()

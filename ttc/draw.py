@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from ttc.errors import UserError
 from ttc.records import LETTERS, Answer, Question, Sample
 
 Style = Literal["direct", "cot"]
@@ -45,7 +46,11 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
         return replace(answer, values=tuple(question.letters[self.order[LETTERS.index(value)]] for value in answer.values))
 
     def capped(self, sample: Sample) -> Sample:
-        """The sample as the cap leaves it."""
+        """The sample as the cap leaves it. Raises UserError where its length is unknown."""
+        if self.cap_tokens is not None and not sample.counted:
+            raise UserError(
+                f"cap_tokens={self.cap_tokens}: how long the replies of {sample.engine} are is unknown; leave the cap out"
+            )
         if self.cap_tokens is None or sample.completion_tokens <= self.cap_tokens:
             return sample
         return replace(sample, text="", finish="length", completion_tokens=self.cap_tokens, token_ids=(), logprobs=())

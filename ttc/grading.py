@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import starmap
+from math import nan
 from multiprocessing import get_context
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
@@ -65,8 +66,9 @@ class Graded:
     def pool(self, shape: ModelShape | None, verifiers: Mapping[str, Verifier] = MappingProxyType({})) -> Pool:
         """What the estimators read: FLOPs where the model's shape is known, and the scores of these verifiers."""
         first = self.samples[0]
+        counted = all(sample.counted for sample in self.samples)
         prefill = decode = None
-        if shape is not None:
+        if shape is not None and counted:
             prefill = question_flops(shape, first)
             decode = tuple(shape.decode_flops(sample.completion_tokens, sample.prompt_tokens) for sample in self.samples)
         columns = {name: self.scores[name] for name in verifiers}
@@ -74,8 +76,8 @@ class Graded:
             self.question.id,
             self.classes,
             tuple(verdict.credit for verdict in self.verdicts),
-            first.prompt_tokens,
-            tuple(sample.completion_tokens for sample in self.samples),
+            first.prompt_tokens if counted else nan,
+            tuple(sample.completion_tokens if sample.counted else nan for sample in self.samples),
             prefill,
             decode,
             scores={name: tuple(scores.score for scores in column) for name, column in columns.items()},

@@ -97,7 +97,8 @@ def _show_samples(console: "Console", folder: Path, planned: "Plan", question: "
         for row in rows[:limit]:
             sample = stored[row["key"]][row["index"]]
             answer = ", ".join(row["answer"]) or f"none ({row['answer_status']})"
-            head = f"#{sample.index}  answer {answer}  credit {row['credit']:g}  {sample.completion_tokens} tokens"
+            tokens = sample.completion_tokens if sample.counted else "uncounted"
+            head = f"#{sample.index}  answer {answer}  credit {row['credit']:g}  {tokens} tokens"
             console.print(f"{head}  {sample.finish or sample.status}  rule {row['answer_rule']}", style="bold", markup=False)
             console.print(sample.text or sample.reason, markup=False, highlight=False)
 

@@ -145,5 +145,6 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, group: str | None,
     drew = results.executed
     if apart:
         print(f"the sampling process drew {apart:,} samples")
-    print(f"drew {drew.samples:,} samples ({drew.completion_tokens:,} tokens) now; the rest was in {config.bank}")
+    tokens = f" ({drew.completion_tokens:,} tokens)" if drew.completion_tokens or not drew.samples else ""
+    print(f"drew {drew.samples:,} samples{tokens} now; the rest was in {config.bank}")
     print(f"report: {folder / 'report.html'}" + (f"\n{where}" if where else ""))

@@ -199,7 +199,8 @@
     return figure;
   }
 
-  const cost = (point) => `${short(point.completion_tokens)} completion tokens${point.flops === null ? "" : `, ${short(point.flops)} FLOP`}`;
+  const known = (value, unit) => (value === null ? [] : [`${short(value)} ${unit}`]);
+  const cost = (point) => [...known(point.completion_tokens, "completion tokens"), ...known(point.flops, "FLOP")].join(", ") || "cost unknown";
   function readable(points, name) {
     return points.filter((point) => point[state.axis] > 0).map((point) => ({
       x: point[state.axis], y: point.accuracy, low: point.low, high: point.high,
@@ -313,8 +314,8 @@
   for (const input of document.querySelectorAll("input[name=axis], input[name=panels]"))
     input.addEventListener("change", () => { state[input.name] = input.value; draw(); });
   document.getElementById("bands").addEventListener("change", (event) => { state.bands = event.target.checked; draw(); });
-  if (data.groups[0].curves.some((one) => one.points.some((point) => point.flops === null)))
-    document.querySelector("input[name=axis][value=flops]").disabled = !data.groups[0].curves.some((one) => one.points.some((point) => point.flops !== null));
+  for (const input of document.querySelectorAll("input[name=axis]"))
+    input.disabled = !data.groups[0].curves.some((one) => one.points.some((point) => point[input.value] !== null));
   document.querySelectorAll(".legend").forEach(legend);
   document.querySelectorAll("[data-losses]").forEach(losses);
   draw();

@@ -91,7 +91,7 @@
     const head = element("header", {}, element("b", {}, `Sample ${sample.index}`),
       element("span", {}, sample.answer === null ? "–" : `answer ${sample.answer}`),
       element("span", { class: sample.answer === null ? "" : right ? "verdict-right" : "verdict-wrong" }, verdict),
-      element("span", {}, `${sample.tokens} tokens${sample.cut ? ", cut at the limit" : ""}`), element("span", {}, `rule: ${sample.rule}`));
+      element("span", {}, `${sample.tokens ?? "uncounted"} tokens${sample.cut ? ", cut at the limit" : ""}`), element("span", {}, `rule: ${sample.rule}`));
     if (sample.ungraded) head.append(element("span", { class: "verdict-wrong" }, "judge failed"));
     return element("article", { class: "sample", "aria-label": `sample ${sample.index}` }, head,
       element("pre", { tabindex: "0" }, sample.text === "" ? `(no reply) ${sample.reason}` : sample.text));

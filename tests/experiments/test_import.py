@@ -1,6 +1,7 @@
 """Foreign outputs become a run like any other; and what judges decided is told."""
 
 import json
+from math import isnan
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -88,6 +89,39 @@ def test_the_command_writes_a_config_that_runs_and_draws_nothing(tmp_path):
     assert "1 of 1 replies to 1 questions are new" in done.output
     config = validate(yaml.safe_load((tmp_path / "run.yaml").read_text()), "run.yaml")
     assert lacking(Bank(config.bank), plan(config).wanted(config.backend.identity())) == 0
+
+
+def test_replies_of_unknown_length_have_no_place_on_a_token_axis_and_the_report_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": f"q{i}", "question_type": "open", "question": f"{i}?", "gold": "4", "response": ["4", "5"]} for i in range(3)
+    ]
+    arguments = [str(write(tmp_path / "out.jsonl", *rows)), "--bank", "bank", "-o", "run.yaml"]
+    for command in (["import", *arguments], ["run", "run.yaml", "--out", "first"], ["compare", "first", "first"]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    curves = json.loads((tmp_path / "first/curves.json").read_text())
+    points = [point for curve in curves["groups"][0]["curves"] for point in curve["points"]]
+    assert {(point["completion_tokens"], point["total_tokens"], point["flops"]) for point in points} == {(None, None, None)}
+    assert {point["samples"] for point in points} == {1, 2}
+    page = (tmp_path / "first/report.html").read_text()
+    assert "How many tokens 6 of the samples took is <strong>unknown</strong>" in page
+    _, outcomes = folder.read_outcomes(tmp_path / "first")
+    assert {isnan(outcome.completion_tokens) for by_id in outcomes.values() for _, outcome in by_id["q0"]} == {True}
+
+
+def test_a_length_cap_over_replies_of_unknown_length_is_refused(tmp_path):
+    file = write(tmp_path / "out.jsonl", {"id": "q", "question_type": "open", "gold": "4", "response": ["4", "5"]})
+    settings = import_outputs(file, tmp_path / "bank").settings
+    with pytest.raises(UserError, match=r"cap_tokens=3: how long .* is unknown"):
+        ran({**settings, "strategies": [{"kind": "vote", "n": 2, "cap_tokens": 3}]}, tmp_path / "bank")
+
+
+def test_what_draws_as_it_goes_cannot_be_run_over_whole_replies(tmp_path):
+    file = write(tmp_path / "out.jsonl", {"id": "q", "question_type": "open", "gold": "4", "response": ["4", "5"]})
+    settings = import_outputs(file, tmp_path / "bank").settings
+    with pytest.raises(UserError, match="shuffled_vote draws as it goes"):
+        validate({**settings, "strategies": [{"kind": "shuffled_vote", "n": 2}]}, "run.yaml")
 
 
 def accuracy(results: Results, strategy: str) -> dict[int, float]:

@@ -93,6 +93,7 @@ SAMPLE = st.builds(
     seconds=st.floats(min_value=0, allow_nan=False),
     tail=st.text(),
     image_spans=st.lists(integers(), max_size=3).map(tuple),
+    counted=st.booleans(),
 )
 SCORES = st.builds(
     StepScores,

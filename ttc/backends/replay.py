@@ -21,8 +21,8 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
 
     Sample i of a question is its i-th reply in the file. Curves take the replies to a question for independent samples of one
     model under one prompt: replies pooled from several models, prompts or temperatures are not, and a vote over them is another
-    method. Token counts are not in such files and stay 0, so accuracy can be drawn over samples only. The run's prompt and
-    sampling settings do not change the replies: set them to what the file was drawn with, for the record.
+    method. Token counts are not in such files: they are unknown, and accuracy can be drawn over samples only. The run's prompt
+    and sampling settings do not change the replies: set them to what the file was drawn with, for the record.
     Questions with equal text, options and media share samples, as in every run: load the benchmark with its images, or let the
     benchmark `outputs` tell them apart.
     """
@@ -79,6 +79,10 @@ class ReplayEngine:
                 yield self._sample(request, index)
 
     def _sample(self, request: Request, index: int) -> Sample:
+        if request.prefix:
+            raise UserError(
+                f"outputs {self._outputs}: whole replies cannot be continued; use an engine, or parallel strategies"
+            )
         replies = self._replies.get(request.question_id, [])
         if index >= len(replies):
             raise UserError(
@@ -87,5 +91,6 @@ class ReplayEngine:
             )
         held = replies[index]
         if isinstance(held, Sample):
-            return replace(held, key=request.key, index=index, engine=self.name)
-        return Sample(request.key, index, request.question_id, "", status="rejected", reason=held, engine=self.name)
+            return replace(held, key=request.key, index=index, engine=self.name, counted=held.completion_tokens > 0)
+        failed = Sample(request.key, index, request.question_id, "", status="rejected", reason=held, engine=self.name)
+        return replace(failed, counted=False)

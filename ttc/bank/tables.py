@@ -32,6 +32,7 @@ class Described:
 # Columns that can pass 2 GiB when the parts of a large bank are put together, where 32-bit offsets end.
 _LONG_TEXTS = frozenset({"text", "description"})
 _ARROW_TYPES: dict[object, pa.DataType] = {
+    bool: pa.bool_(),
     int: pa.int64(),
     float: pa.float64(),
     float | None: pa.float64(),
