@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_valid
 from training.order import Order
 from ttc.backends.checkpoint import Checkpoint
 from ttc.backends.transformers import Transformers
+from ttc.benchmarks import AnyBenchmark
 from ttc.errors import UserError
 from ttc.records import Sampling
 from verifiers.aggregate import Aggregation
@@ -79,9 +80,11 @@ class Hub(BaseModel, frozen=True, extra="forbid"):
 
 
 class ChainFiles(BaseModel, frozen=True, extra="forbid"):
-    """Chains that were written before, as JSON Lines (see `training.corpora`)."""
+    """Chains that were written before (`training.chain_files`)."""
 
     kind: Literal["chains"] = "chains"
+    benchmarks: tuple[AnyBenchmark, ...] = Field(min_length=1)
+    """Whose questions the chains are about."""
     train: Path
     dev: Path
 

@@ -1,0 +1,73 @@
+"""A model's own replies to the pocket exam as training chains: drawn where the bank lacks them, labelled by the exam itself."""
+
+import asyncio
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from training.chains import LabelledChain
+from training.corpora import pocket_chains
+from ttc import prompts
+from ttc.bank import Bank
+from ttc.benchmarks.pocket import Pocket
+from ttc.dispatcher import Dispatcher
+from ttc.media import decode_image, encoded, media_from_bytes
+from ttc.records import Media, Question, Sample
+
+if TYPE_CHECKING:
+    from training.config import PocketReplies
+
+
+def load(data: "PocketReplies") -> tuple[list[LabelledChain], list[LabelledChain]]:
+    """Training and dev chains, of different questions of the train split.
+
+    Raises:
+        BackendUnavailable: the engine gave up or the run was stopped; the same call goes on from the bank.
+    """
+    exam = Pocket(split="train", size=data.train_questions + data.dev_questions).load()
+    last = {question.id for question in exam.questions[-data.dev_questions :]}
+    asked = [question for question in exam.questions if question.fields["subject"] not in data.leave_out]
+    samples = asyncio.run(_draw(data, asked))
+    chains = pocket_chains(asked, exam.golds, samples, model=data.backend.model)
+    train = [chain for chain in chains if chain.group not in last]
+    return train + blinded(train, data.blind), [chain for chain in chains if chain.group in last]
+
+
+async def _draw(data: "PocketReplies", questions: Sequence[Question]) -> dict[str, list[Sample]]:
+    """The samples of every question, by its id."""
+    async with Dispatcher(data.backend, Bank(data.bank), run="train") as dispatcher:
+
+        async def drawn(question: Question) -> list[Sample]:
+            return await dispatcher.samples(question, prompts.render(question, style="cot"), data.sampling, data.samples)
+
+        with dispatcher.stopping_on_signals():
+            found = await asyncio.gather(*map(drawn, questions))
+    return dict(zip((question.id for question in questions), found, strict=True))
+
+
+def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain]:
+    """Copies of a share of the chains, evenly spread, with blank images; readings are not labelled there.
+
+    Every other label stays: a verifier learns from them that sums and rules can be judged whatever the image shows. Questions
+    with a video are left out.
+    """
+    seen = [chain for chain in chains if all(media.kind == "image" for media in chain.question.media)]
+    count = round(share * len(seen))
+    blanks: dict[str, Question] = {}
+    copies = []
+    for chain in (seen[place * len(seen) // count] for place in range(count)):
+        if chain.group not in blanks:
+            blanks[chain.group] = replace(chain.question, media=tuple(map(_blank, chain.question.media)))
+        labels = tuple(None if kind == "perception" else label for label, kind in zip(chain.labels, chain.kinds, strict=True))
+        copies.append(replace(chain, question=blanks[chain.group], labels=labels))
+    return copies
+
+
+def _blank(media: Media) -> Media:
+    """An even sheet of the same size, of a brightness that the image's hash decides: no one shade shall mean `blank`."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("RGB", decode_image(encoded(media)).size, (int(media.sha256[:2], 16),) * 3).save(buffer, "PNG")
+    return media_from_bytes(buffer.getvalue(), marker=media.marker)
