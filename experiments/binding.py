@@ -1,11 +1,11 @@
 """Verifiers as a run uses them: under what was frozen on dev, and not at all where dev showed that they are of no use."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ttc.errors import UserError
-from ttc.protocols import Scorer, Verifier
+from ttc.protocols import Verifier
 from ttc.records import Question, StepScores
 from ttc.scoring import verifier_id
 from verifiers import frozen as freezing
@@ -16,46 +16,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
-    """A verifier whose response scores are those of its frozen file. What is stored, and under which name, is as without it."""
-
-    verifier: Verifier
-    frozen: Frozen
-
-    @property
-    def kind(self) -> str:
-        """The verifier's."""
-        return self.verifier.kind
-
-    @property
-    def uses_gold(self) -> bool:
-        """As the verifier does."""
-        return self.verifier.uses_gold
-
-    def identity(self) -> Mapping[str, object]:
-        """The verifier's: its scores are shared with runs that calibrate otherwise or not at all."""
-        return self.verifier.identity()
-
-    def response_score(self, scores: StepScores) -> float | None:
-        """Calibrated, and aggregated as chosen on dev."""
-        return self.frozen.response_score(scores)
-
-    def flops(self, scores: StepScores) -> float | None:
-        """The verifier's."""
-        return self.verifier.flops(scores)
-
-    def open(self) -> Scorer:
-        """The verifier's."""
-        return self.verifier.open()
-
-
-@dataclass(frozen=True, slots=True)
 class Bound:
     """A config as it can be run."""
 
     config: "RunConfig"
     """Without the strategies that were turned off."""
-    verifiers: Mapping[str, Verifier]
+    calibrated: Mapping[str, Callable[[StepScores], float | None]]
+    """By verifier with a frozen file, what makes a reply's score of what is stored."""
     notes: tuple[str, ...]
     """What was turned off, and why."""
 
@@ -72,10 +39,6 @@ def bind(config: "RunConfig", questions: Iterable[Question]) -> Bound:
     for name, path in config.frozen.items():
         read[name] = freezing.read(path)
         read[name].check(verifier_id(config.verifiers[name]), asked, str(path))
-    verifiers = {
-        name: cast(Verifier, Calibrated(verifier, read[name])) if name in read else verifier
-        for name, verifier in config.verifiers.items()
-    }
     kept, notes = [], []
     for strategy in config.strategies:
         reason = "" if config.when_useless == "use" else _useless(strategy, read)
@@ -87,7 +50,12 @@ def bind(config: "RunConfig", questions: Iterable[Question]) -> Bound:
             kept.append(strategy)
     if not kept:
         raise UserError(f"no strategy is left to run ({notes[0]}); add vote, or set when_useless: use")
-    return Bound(config.model_copy(update={"strategies": tuple(kept)}), verifiers, tuple(notes))
+    calibrated = {name: _calibrated(config.verifiers[name], one) for name, one in read.items()}
+    return Bound(config.model_copy(update={"strategies": tuple(kept)}), calibrated, tuple(notes))
+
+
+def _calibrated(verifier: Verifier, frozen: Frozen) -> Callable[[StepScores], float | None]:
+    return lambda scores: frozen.response_score(replace(scores, score=verifier.response_score(scores)))
 
 
 def _useless(strategy: Any, read: Mapping[str, Frozen]) -> str:

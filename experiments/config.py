@@ -14,6 +14,7 @@ from experiments.placement import Placement
 from experiments.tracking import AnyTracking, NoTracking
 from ttc.backends import AnyBackend
 from ttc.benchmarks import AnyBenchmark
+from ttc.compute.tariff import Costs
 from ttc.errors import UserError
 from ttc.judges import AnyJudge
 from ttc.judges.rules import Rules
@@ -55,6 +56,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     """Another seed gives an independent replicate of every sample."""
     bank: Path = Path("runs/bank")
     """Folder of the sample bank; runs that share it share samples."""
+    costs: Costs = Costs()
+    """Prices and speeds for curves against money and seconds; no part of what a run is."""
     placement: Placement | None = None
     """Sampling in a process of its own; in this one where not given, with the engine closed before anything is scored."""
     tracking: AnyTracking = NoTracking()

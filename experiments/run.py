@@ -16,6 +16,7 @@ from experiments.config import RunConfig, strategy_name
 from experiments.curves import check_fields
 from experiments.expectations import expectations
 from experiments.limit import limited
+from experiments.solved import Solved
 from ttc import keys, prompts
 from ttc.bank import Bank
 from ttc.benchmarks.opened import opened
@@ -26,8 +27,8 @@ from ttc.grading import Graded, Job, grade_all, verdicts
 from ttc.judges.item import Item
 from ttc.pool import Outcome, Pool
 from ttc.prompts import Example
-from ttc.protocols import Backend, Verifier
-from ttc.records import Exam, Prompt, Question, Reply, Sample, Sampling, Selection, Usage
+from ttc.protocols import Backend
+from ttc.records import Exam, Prompt, Question, Reply, Sample, Sampling, Selection, StepScores, Usage
 from ttc.scoring import Scoring
 from ttc.session import Session
 
@@ -45,8 +46,8 @@ class Plan:
     """Label -> the largest draw of each pool that parallel strategies read."""
     examples: Sequence[Example] = ()
     """Questions of the dev split for few-shot prompts; empty where the prompt asks for none."""
-    verifiers: Mapping[str, Verifier] = field(default_factory=dict)
-    """The config's, calibrated where it names a frozen file."""
+    calibrated: Mapping[str, Callable[[StepScores], float | None]] = field(default_factory=dict)
+    """By verifier, a reply's score as frozen on dev, where the config names a file."""
     notes: tuple[str, ...] = ()
     """Strategies of the config that were turned off, and why."""
 
@@ -85,7 +86,7 @@ class Results:
     plan: Plan
     graded: dict[str, dict[str, Graded]] = field(default_factory=dict)
     """Draw label -> question id -> graded samples."""
-    live: dict[tuple[str, int | None], dict[str, tuple[Selection, Usage]]] = field(default_factory=dict)
+    live: dict[tuple[str, int | None], dict[str, Solved]] = field(default_factory=dict)
     """Strategy name and n, where it has one -> question id -> what it stands by and what it cost, if it was run live."""
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
     """Strategies in the config's order."""
@@ -115,7 +116,7 @@ def plan(config: RunConfig) -> Plan:
             label, whole = draw_label(draw), draw.model_copy(update={"cap_tokens": None})
             draws[label] = max(draws.get(label, whole), whole, key=lambda d: d.n)
     asked = opened(exam) if config.prompt.options == "none" else exam
-    return Plan(config, asked, draws, _examples(config), bound.verifiers, bound.notes)
+    return Plan(config, asked, draws, _examples(config), bound.calibrated, bound.notes)
 
 
 def _examples(config: RunConfig) -> list[Example]:
@@ -171,7 +172,7 @@ async def _draw(
     """All samples of all draws, by label and question id; live strategies leave what they found in `results`."""
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
-        scoring = Scoring(plan.verifiers, bank, dispatcher.writer)
+        scoring = Scoring(plan.config.verifiers, bank, dispatcher.writer, calibrated=plan.calibrated)
         try:
             with scoring, dispatcher.stopping_on_signals():
                 async with asyncio.TaskGroup() as tasks:
@@ -208,7 +209,9 @@ async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
     except BudgetSpent as spent:
         selection = Selection(None, reason=str(spent))
     place = strategy_name(strategy), getattr(strategy, "n", None)
-    results.live.setdefault(place, {})[session.question.id] = (selection, session.usage)
+    results.live.setdefault(place, {})[session.question.id] = Solved(
+        selection, session.usage, session.path, session.reread_tokens
+    )
 
 
 def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
@@ -224,8 +227,8 @@ def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
 
 def _score(results: Results, bank: Bank, run: str) -> None:
     """All scores that parallel strategies read, in one pass per draw and verifier, after the engine is closed."""
-    plan = results.plan
-    with bank.writer(run=run) as writer, Scoring(plan.verifiers, bank, writer) as scoring:
+    plan, verifiers = results.plan, results.plan.config.verifiers
+    with bank.writer(run=run) as writer, Scoring(verifiers, bank, writer, calibrated=plan.calibrated) as scoring:
         for (label, name), n in plan.scored.items():
             graded = results.graded[label]
             replies = [Reply(one.question, sample) for one in graded.values() for sample in one.samples[:n]]
@@ -245,7 +248,7 @@ def _evaluate(results: Results, backend: Backend) -> None:
         """All samples there are for a draw, or all that this verifier has scored: more than n make a better estimate."""
         label = draw_label(draw)
         n = plan.scored[label, verifier] if verifier else plan.draws[label].n
-        verifiers = {verifier: plan.verifiers[verifier]} if verifier else {}
+        verifiers = {verifier: config.verifiers[verifier]} if verifier else {}
         return {i: graded.seen(draw, n).pool(shape, verifiers) for i, graded in results.graded[label].items()}
 
     budgets: dict[str, list[int]] = {}
@@ -263,27 +266,14 @@ def _evaluate_live(results: Results, bank: Bank) -> None:
     plan = results.plan
     by_id = {question.id: question for question in plan.exam.questions}
     for (name, n), found in sorted(results.live.items(), key=lambda item: item[0][1] or 0):
-        answered = {i: selection.answer for i, (selection, _) in found.items() if selection.answer is not None}
+        answered = {i: one.selection.answer for i, one in found.items() if one.selection.answer is not None}
         items = [Item(by_id[i], plan.exam.golds[i], answer, answer.value or "") for i, answer in answered.items()]
         judged = dict(zip(answered, verdicts(items, plan.config.judge, bank), strict=True))
-        k = n or max(usage.samples for _, usage in found.values())
+        k = n or max(one.usage.samples for one in found.values())
         points = results.outcomes.setdefault(name, {})
         for i in by_id:
-            usage = found[i][1]
-            outcome = _live_outcome(usage, judged[i].credit if i in judged else 0.0, i in judged)
+            outcome = found[i].outcome(judged[i].credit if i in judged else 0.0, answered=i in judged)
             points.setdefault(i, []).append((k, outcome))
-
-
-def _live_outcome(usage: Usage, credit: float, answered: bool) -> Outcome:
-    return Outcome(
-        credit,
-        float(answered),
-        usage.samples,
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.flops,
-        usage.verifier_tokens,
-    )
 
 
 def powers_of_two(n: int) -> list[int]:

@@ -39,7 +39,7 @@ def _stated(selection: Selection) -> str:
 
 async def _solve_all(plan: Plan, backend: Backend, bank: Bank, strategy: Strategy) -> dict[str, Selection]:
     async with Dispatcher(backend, bank, run_seed=plan.config.seed) as source:
-        with Scoring(plan.config.verifiers, bank, source.writer) as scoring:
+        with Scoring(plan.config.verifiers, bank, source.writer, calibrated=plan.calibrated) as scoring:
 
             async def solve(question: Question) -> Selection:
                 session = Session(question, source, plan.prompt, plan.config.sampling, verification=scoring)

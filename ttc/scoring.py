@@ -6,10 +6,10 @@ One pass scores what parallel strategies read; live strategies ask reply by repl
 import asyncio
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from ttc import keys
@@ -28,10 +28,23 @@ def verifier_id(verifier: Verifier) -> str:
 class Scoring:
     """A run's verifiers by name. Use in a `with` block; verifiers are opened when first needed and work on one thread."""
 
-    def __init__(self, verifiers: Mapping[str, Verifier], bank: Bank, writer: Writer) -> None:
-        """`writer` is the one that the samples are added to, or they are sealed already: no score before its sample."""
+    def __init__(
+        self,
+        verifiers: Mapping[str, Verifier],
+        bank: Bank,
+        writer: Writer,
+        *,
+        calibrated: Mapping[str, Callable[[StepScores], float | None]] = MappingProxyType({}),
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            writer: the one that the samples are added to, or they are sealed already: no score before its sample.
+            calibrated: by verifier, what makes the reply's score of what is stored, in place of `response_score`.
+        """
         self.executed = Usage(flops=None)
         self._verifiers, self._bank, self._writer = verifiers, bank, writer
+        self._response_scores = {name: verifier.response_score for name, verifier in verifiers.items()} | dict(calibrated)
         self._ids = {name: verifier_id(verifier) for name, verifier in verifiers.items()}
         self._known: dict[str, dict[tuple[str, int], StepScores]] = {name: {} for name in verifiers}
         self._scorers: dict[str, Scorer] = {}
@@ -106,8 +119,8 @@ class Scoring:
         return self._scorers[name]
 
     def _stored(self, name: str, replies: Sequence[Reply]) -> list[StepScores]:
-        verifier, known, found = self._verifiers[name], self._known[name], []
+        response_score, known, found = self._response_scores[name], self._known[name], []
         for reply in replies:
             scores = known[reply.sample.key, reply.sample.index] if reply.text.strip() else reply.scored(None, status="empty")
-            found.append(replace(scores, score=verifier.response_score(scores)) if scores.score is not None else scores)
+            found.append(replace(scores, score=response_score(scores)) if scores.score is not None else scores)
         return found

@@ -96,7 +96,7 @@ def step_row(group: str, chains: Sequence[ScoredChain], cut: float) -> StepRow:
 
 
 def mean_of_sources(chains: Sequence[ScoredChain], cut: float) -> float | None:
-    """Macro-F1 as the mean over sources, where VisualProcessBench's own figure pools them; sources of one class are left out."""
+    """Macro-F1 as the mean over sources; `macro_f1` pools them. Sources of one class are left out."""
     sources = {chain.source for chain in chains}
     found = [metrics.macro_f1(Steps.of([chain for chain in chains if chain.source == name]), cut) for name in sources]
     known = [one.mean for one in found if one is not None]

@@ -101,7 +101,8 @@ def _fallen(probe: str, pairs: Sequence[Pair], opening: str = "") -> Finding:
     right = [bool(pair.before.is_right) for pair, _, _ in kept]
     if min(sum(right), len(right) - sum(right)) < FEWEST:
         return not_applicable(probe, f"{opening}fewer than {FEWEST} right and {FEWEST} wrong replies were scored both times")
-    before, after = (auroc(right, [one[place] for one in kept]) or 0.0 for place in (1, 2))
+    before = auroc(right, [score for _, score, _ in kept]) or 0.0
+    after = auroc(right, [score for _, _, score in kept]) or 0.0
     figures = {"answers before": before, "answers after": after}
     said = f"{opening}AUROC on answers {_arrow(figures, 'answers')} (lower by at least {FALL})"
     return Finding(probe, "pass" if before - after >= FALL else "fail", said, len(kept), figures)

@@ -24,7 +24,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ScoredChain:
-    """One reply: what a verifier said of it, and what is true. Step columns have one entry per step, or none at all."""
+    """One reply: what a verifier said of it, and what is true. Scores, labels and kinds: one per step, or none at all."""
 
     question: str
     steps: tuple[str, ...]
@@ -46,7 +46,7 @@ class ScoredChain:
     fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        assert len(self.scores) == len(self.labels) == len(self.steps)
+        assert len(self.scores) == len(self.labels) in (0, len(self.steps))
         assert len(self.kinds) in (0, len(self.labels))
 
     @property
@@ -85,7 +85,7 @@ class Steps:
             (label, score, kind, text, chain.unit)
             for chain in chains
             for label, score, kind, text in zip(
-                chain.labels, chain.scores, chain.kinds or (None,) * len(chain.labels), chain.steps, strict=True
+                chain.labels, chain.scores, chain.kinds or (None,) * len(chain.labels), chain.steps, strict=False
             )
             if label is not None
         ]
