@@ -54,7 +54,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
     """Kind and content hash: another verifier has another file."""
     aggregation: Aggregation | None = None
     """Of step scores; None for a verifier without steps."""
-    aggregations: Mapping[str, float] = {}
+    aggregations: Mapping[Aggregation, float] = {}
     """Accuracy of best-of-k on dev, mean over k, under each aggregation."""
     steps: Calibrator | None = None
     """Of step scores, before they are aggregated; None where dev had no step labels."""

@@ -1,0 +1,100 @@
+"""What is chosen on a dev run and then left alone: aggregation, calibration, thresholds, and whether there is a gain at all."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.evidence import Evidence
+from ttc.errors import UserError
+from verifiers.aggregate import AGGREGATIONS, Aggregation, aggregate
+from verifiers.calibrate import Isotonic, Method, Temperature, fit, threshold
+from verifiers.card import judged
+from verifiers.frozen import DevGain, Frozen
+from verifiers.gains import budgets, credits_of, gains, rescored
+from verifiers.metrics import Steps, auroc
+
+
+def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
+    """Choose everything on this run's questions.
+
+    The aggregation is the one under which best-of-k is right most often, over all k; steps are calibrated before it and the
+    aggregate after it.
+
+    Raises:
+        UserError: a test split, a verifier that knows the gold, or no right or no wrong replies.
+    """
+    if evidence.plan.exam.split == "test":
+        raise UserError(f"freeze: {evidence.plan.exam.name} test is a test split; choose on validation or dev")
+    if evidence.verifier.uses_gold:
+        raise UserError(f"freeze: verifier {evidence.name} knows the gold, so there is nothing to choose")
+    steps = Steps.of(evidence.chains)
+    fitted = fit(method, steps.scores, steps.right) if _has_both(steps.right) else None
+    cut = threshold(fitted.apply(steps.scores), steps.right) if fitted else None
+    tried = accuracies(evidence, fitted)
+    # where aggregations are equally good, the first in this order neither rewards nor punishes length
+    order: Sequence[Aggregation] = ("mean", "geometric_mean", "last", "min", "product")
+    chosen = max((name for name in order if name in tried), key=lambda name: tried[name], default=None)
+    frozen = Frozen(
+        verifier=evidence.identity,
+        aggregation=chosen,
+        aggregations=tried,
+        steps=fitted,
+        step_threshold=cut,
+        dev=evidence.dev(),
+    )
+    _, right, scores = judged(evidence.under(frozen))
+    if not _has_both(right):
+        raise UserError(f"freeze: {len(right)} judged replies are all right or all wrong; give a dev run with both")
+    frozen = frozen.model_copy(update={"response": fit(method, scores, right)})
+    _, right, scores = judged(evidence.under(frozen))
+    measured = gains(credits_of(pools := evidence.pools(frozen), evidence.name, budgets(pools)), evidence.units)
+    found = [
+        DevGain(
+            method=g.method, k=g.k, mean=g.over_vote.interval.mean, low=g.over_vote.interval.low, high=g.over_vote.interval.high
+        )
+        for g in measured
+    ]
+    return frozen.model_copy(update={"response_threshold": threshold(scores, right), "gains": tuple(found)}).sealed()
+
+
+def accuracies(evidence: Evidence, fitted: Temperature | Isotonic | None) -> dict[Aggregation, float]:
+    """Accuracy of best-of-k under each aggregation, mean over k; none for a verifier without step scores."""
+    if not any(chain.scores for chain in evidence.chains):
+        return {}
+    ks, out = budgets(evidence.pools()), {}
+    for how in AGGREGATIONS:
+        found = credits_of(aggregated(evidence, fitted, how), evidence.name, ks, methods=("best_of_n",))
+        out[how] = float(np.mean(found.method_QK["best_of_n"][:, -(len(ks) - 1) or None :]))
+    return out
+
+
+def aggregated(evidence: Evidence, fitted: Temperature | Isotonic | None, how: Aggregation):
+    """The questions' pools under another aggregation of the same step scores."""
+
+    def score(steps: Sequence[float]) -> float | None:
+        return aggregate(fitted.apply(steps).tolist() if fitted and steps else steps, how)
+
+    return [
+        rescored(
+            evidence.graded[i].pool(None),
+            evidence.name,
+            [None if item.scores.score is None else score(item.scores.steps) for item in items],
+        )
+        for i, items in evidence.items.items()
+    ]
+
+
+def answer_auroc(evidence: Evidence, fitted: Temperature | Isotonic | None, how: Aggregation) -> float | None:
+    """Right and wrong replies told apart under an aggregation."""
+    pools = aggregated(evidence, fitted, how)
+    rows = [
+        (credit == 1, score)
+        for pool in pools
+        for credit, score in zip(pool.credits, pool.scores[evidence.name], strict=True)
+        if score is not None
+    ]
+    return auroc([row[0] for row in rows], [row[1] for row in rows])
+
+
+def _has_both(right: Sequence[bool] | np.ndarray) -> bool:
+    return 0 < sum(map(bool, right)) < len(right)
