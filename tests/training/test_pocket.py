@@ -14,7 +14,8 @@ import pytest
 
 import ttc.pocket
 from training import pocket_model
-from training.pocket import CONFUSED, PocketTraining, Trainer, _expanded, _held, micro_batches, pixels
+from training.pocket import Trainer
+from training.pocket_lessons import CONFUSED, PocketTraining, _expanded, _held, micro_batches, pixels
 from training.pocket_scores import draw
 from ttc.errors import UserError
 from ttc.media import load_images
@@ -53,7 +54,7 @@ def test_two_fresh_runs_with_one_seed_have_equal_losses(whole_run, tmp_path):
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(whole_run, tmp_path):
     code = (
-        "import sys, pathlib\nfrom training.pocket import *\n"
+        "import sys, pathlib\nfrom training.pocket import *\nfrom training.pocket_lessons import *\n"
         f"Trainer(PocketTraining(**{TINY!r}), pathlib.Path(sys.argv[1])).train(minutes=5, save_every=4)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
