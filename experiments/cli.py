@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score
+from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, train
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("compare")(results.compare)
 app.command("difficulty")(analysis.difficulty)
 app.command("power")(analysis.power)
 app.command("overlap")(overlap.overlap)
+app.command("train")(train.train)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)
