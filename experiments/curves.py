@@ -10,22 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from pydantic import TypeAdapter
-from rich import box
-from rich.table import Table
 
-from experiments.numbers import short
-from experiments.panel import COSTS, Outcomes, Panel
+from experiments.areas import Area, areas
+from experiments.axes import COSTS
+from experiments.gaps import TAILS, LevelGap, level_gaps
+from experiments.panel import Outcomes, Panel
+from experiments.tariffs import Tariffs
 from ttc import statistics
 from ttc.errors import UserError
 from ttc.records import Question
 
 LEVELS = ("Easy", "Medium", "Hard")
-LONG_NAME = 15
-"""Characters of a strategy's name that a terminal of 80 has room for beside four groups."""
-MOST_GROUPS = 4
-"""Groups that a terminal of 80 has room for beside names."""
-TAILS = (0.025, 0.975)
-"""Quantiles that a 95 % interval of resamples lies between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +42,12 @@ class Point:
     """Prompt, once per question, completion, and verifier."""
     flops: float | None
     """None where a model's shape is unknown."""
+    money: float | None = None
+    """In the currency of the curves; None without prices, as the seconds are without speeds."""
+    device_seconds: float | None = None
+    path_tokens: float | None = None
+    """On the critical path: what has to follow one another."""
+    path_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,16 @@ class Curves:
     entrants: tuple[Entrant, ...]
     groups: tuple[Group, ...]
     gaps: tuple[Gap, ...]
-    """Easy minus Hard, by strategy; empty where the exam has no such levels."""
+    """Easy minus Hard at equal k, by strategy; empty where the exam has no such levels."""
     draws: int
     """Resamples behind each interval."""
     seed: int
+    matched: tuple[LevelGap, ...] = ()
+    """Easy minus Hard at equal compute, by strategy and axis."""
+    areas: tuple[Area, ...] = ()
+    """Over all questions, by axis and strategy."""
+    currency: str = ""
+    """Of money; empty where none is known."""
 
     @property
     def overall(self) -> Group:
@@ -199,6 +206,7 @@ def curves(
     by: Sequence[str] = ("topic_difficulty",),
     oracles: Mapping[str, str] | None = None,
     golds: Collection[str] = (),
+    tariffs: Tariffs = Tariffs(),
     seed: int = 0,
     draws: int = statistics.DRAWS,
 ) -> Curves:
@@ -210,6 +218,7 @@ def curves(
         by: fields whose values get curves of their own.
         oracles: for each strategy that has one, the oracle over the same samples (an oracle is its own); only these get losses.
         golds: strategies that know the truth; like oracles they are no methods, and get no losses.
+        tariffs: what the tokens of each strategy cost in money and seconds.
         seed: of the resamples.
         draws: resamples of the clusters per group.
 
@@ -220,9 +229,10 @@ def curves(
     check_fields(questions, by)
     oracles = oracles or {}
     ceilings = {name: oracle for name, oracle in oracles.items() if name not in golds}
-    panel = Panel.build(questions, outcomes)
+    panel = Panel.build(questions, outcomes, tariffs.strategies)
     groups = [_group(panel, "", "all", range(len(questions)), ceilings, draws, seed)]
     gaps: tuple[Gap, ...] = ()
+    matched: tuple[LevelGap, ...] = ()
     for field in by:
         rows: dict[str, list[int]] = {}
         for row, question in enumerate(questions):
@@ -230,12 +240,15 @@ def curves(
                 rows.setdefault(value, []).append(row)
         groups += [_group(panel, field, value, rows[value], ceilings, draws, seed) for value in sorted(rows, key=level_order)]
         if not gaps and {"Easy", "Hard"} <= rows.keys():
-            gaps = _gaps(panel, rows["Easy"], rows["Hard"], draws, seed)
+            levels = rows["Easy"], rows["Hard"]
+            gaps = _gaps(panel, *levels, draws, seed)
+            matched = level_gaps(panel, *levels, axes=COSTS, scales=("accuracy",), draws=draws, seed=seed)
     entrants = tuple(
         Entrant(name, oracles.get(name, ""), sum(question.id not in found for question in questions), name in golds)
         for name, found in outcomes.items()
     )
-    return Curves(by, entrants, tuple(groups), gaps, draws, seed)
+    under = areas(panel, range(len(questions)), draws=draws, seed=seed)
+    return Curves(by, entrants, tuple(groups), gaps, draws, seed, matched, under, tariffs.currency)
 
 
 def _group(
@@ -243,7 +256,8 @@ def _group(
 ) -> Group:
     interval_C = panel.intervals(rows, draws=draws, seed=seed)
     coverage_C = panel.mean_coverage(rows)
-    samples_C, prompt_C, completion_C, verifier_C, flops_C = (panel.mean_cost(cost, rows) for cost in COSTS)
+    samples_C = panel.mean_cost("samples", rows)
+    cost_C = {axis: panel.mean_cost(axis, rows) for axis in COSTS}
     found = []
     for name, columns in panel.columns.items():
         points = tuple(
@@ -254,9 +268,7 @@ def _group(
                 high=interval_C[c].high,
                 coverage=float(coverage_C[c]),
                 samples=float(samples_C[c]),
-                completion_tokens=_known(completion_C[c]),
-                total_tokens=_known(prompt_C[c] + completion_C[c] + verifier_C[c]),
-                flops=_known(flops_C[c]),
+                **{axis: _known(costs[c]) for axis, costs in cost_C.items()},
             )
             for k, c in columns.items()
         )
@@ -298,33 +310,3 @@ def _losses(found: Sequence[Curve], oracles: Mapping[str, str]) -> tuple[Loss, .
                 reach = ceiling[point.k]
                 losses.append(Loss(name, point.k, point.accuracy, reach - point.accuracy, best - reach, 1 - best))
     return tuple(losses)
-
-
-def table(found: Curves, field: str = "") -> Table:
-    """What a terminal shows: a row per strategy and k, a column per value of the field, all in percent.
-
-    Raises:
-        UserError: the curves have no groups by that field.
-    """
-    groups = (found.overall, *(found.by(field) if field else ()))
-    shown = Table(
-        title=f"accuracy in % by {field}" if field else "accuracy in %",
-        caption=f"with 95 % intervals from {found.draws:,} resamples of {found.overall.clusters} clusters of questions",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    shown.add_column("strategy", overflow="fold", min_width=min(LONG_NAME, max(len(e.name) for e in found.entrants)) + 3)
-    crowded = len(groups) > MOST_GROUPS  # each interval then goes below its number: rich would drop the strategy's name
-    for group in groups:
-        shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=not crowded, overflow="fold")
-    shown.add_column("tokens", justify="right", no_wrap=True)
-    for entrant in found.entrants:
-        name = entrant.name
-        for points in zip(*(group.points(entrant.name) for group in groups), strict=True):
-            label = f"{name}@{points[0].k}" + (" (gold)" if entrant.uses_gold else "")
-            cells = [f"{100 * p.accuracy:.1f} [dim]{100 * p.low:.0f}-{100 * p.high:.0f}[/dim]" for p in points]
-            shown.add_row(label, *cells, short(points[0].total_tokens))
-            if len(name) > LONG_NAME:
-                name = ""  # said once: on every row it would fold
-        shown.add_section()
-    return shown

@@ -4,23 +4,22 @@ Levels are a field of the data, or bins made from the samples. Bins judged on th
 alone puts a lucky question among the easy ones. So one half of a question's samples makes its bin and the other half is judged
 there, and the reverse; each question is then two rows of one cluster, and everything else works as with levels of the data.
 
-Q questions, C columns: every (strategy, k), D draws, K budgets of one strategy.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from experiments import folder
-from experiments.curves import TAILS, Curves, curves, values_of
+from experiments.curves import Curves, curves, values_of
+from experiments.gaps import Estimate, LevelGap, level_gaps
 from experiments.halves import Halves
 from experiments.panel import Outcomes, Panel
 from experiments.policy import Policies, policies
+from experiments.tariffs import read_tariffs
 from ttc import statistics
 from ttc.errors import UserError
 from ttc.records import Question
@@ -28,41 +27,6 @@ from ttc.records import Question
 LEVEL = "topic_difficulty"
 BIN = "difficulty_bin"
 """Field that holds a question's cross-fitted bin."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its 95 % interval over resampled clusters of questions."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, value: float, draws_D: np.ndarray) -> "Estimate":
-        """A value with the spread of its resamples."""
-        return cls(float(value), *map(float, np.quantile(draws_D, TAILS)))
-
-
-Scale = Literal["accuracy", "logits"]
-Axis = Literal["samples", "tokens"]
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """The easiest level minus the hardest, along one strategy's curve."""
-
-    strategy: str
-    axis: Axis
-    """`samples`: both levels at the same k. `tokens`: both at the same mean tokens per question, prompt and verifier included,
-    between two k by a straight line over log tokens."""
-    scale: Scale
-    """`logits`: log odds of the levels' accuracies, half a question added to both sides: an easy level has a ceiling."""
-    at: tuple[float, ...]
-    """k, or tokens, in rising order."""
-    gaps: tuple[Estimate, ...]
-    change: Estimate | None
-    """Last gap minus first, paired by resample: below 0 the gap narrows. None for a single budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +52,7 @@ class Difficulty:
     """The field that the levels come from; `difficulty_bin` for cross-fitted bins."""
     curves: Curves
     """Accuracy and losses by level."""
-    gaps: tuple[Gap, ...]
+    gaps: tuple[LevelGap, ...]
     unsolved: tuple[Unsolved, ...]
     policies: Policies | None
     """None where no strategy has two samples."""
@@ -112,7 +76,8 @@ def analyse(run: Path, *, by: str = "", bins: int = 0, draws: int = statistics.D
         raise UserError(f"--by {by} --bins {bins}: levels come from a field or from bins; give one of them")
     asked, outcomes = folder.read_outcomes(run)
     halves, credits = folder.read_halves(run), folder.read_credits(run)
-    facts = folder.read_manifest(run)["strategies"]
+    manifest = folder.read_manifest(run)
+    facts, tariffs = manifest["strategies"], read_tariffs(manifest)
     golds = frozenset(name for name, strategy in facts.items() if strategy["uses_gold"])
     oracles = {name: strategy["oracle"] for name, strategy in facts.items() if strategy["oracle"]}
     questions, field = asked, by or ("" if bins or not any(values_of(q, LEVEL) for q in asked) else LEVEL)
@@ -123,12 +88,19 @@ def analyse(run: Path, *, by: str = "", bins: int = 0, draws: int = statistics.D
         field, levels = BIN, crossfit(asked, credits, bins or 5)
         questions, outcomes, credits = doubled(asked, halves, credits, levels)
     found = curves(
-        questions, outcomes, by=(field,), oracles=oracles, golds=golds - set(oracles.values()), draws=draws, seed=seed
+        questions,
+        outcomes,
+        by=(field,),
+        oracles=oracles,
+        golds=golds - set(oracles.values()),
+        tariffs=tariffs,
+        draws=draws,
+        seed=seed,
     )
     names = tuple(group.value for group in found.by(field))
     rows = {level: [row for row, q in enumerate(questions) if level in values_of(q, field)] for level in names}
     easy, hard = ("Easy", "Hard") if {"Easy", "Hard"} <= rows.keys() else (names[0], names[-1])
-    panel = Panel.build(questions, outcomes)
+    panel = Panel.build(questions, outcomes, tariffs.strategies)
     gaps = level_gaps(panel, rows[easy], rows[hard], skip=golds, draws=draws, seed=seed) if easy != hard else ()
     stuck = tuple(unsolved([questions[row] for row in rows[level]], credits, level) for level in names)
     return Difficulty(names, field, found, gaps, stuck, policies(asked, halves, levels, golds, draws=draws, seed=seed))
@@ -173,97 +145,6 @@ def doubled(
                 if question.id in by_id:
                     outcomes[strategy][name] = by_id[question.id]
     return twice, outcomes, tries
-
-
-def level_gaps(
-    panel: Panel, easy: Sequence[int], hard: Sequence[int], *, skip: frozenset[str], draws: int, seed: int
-) -> tuple[Gap, ...]:
-    """The gap of two groups of rows on both axes and scales, for every strategy but those to skip."""
-    means = [_Means(panel, group) for group in (easy, hard)]
-    table_QX = np.hstack([mean.table_QX for mean in means])
-    drawn_DX = statistics.bootstrap_means(
-        table_QX, [name or f"alone {row}" for row, name in enumerate(panel.clusters)], draws=draws, seed=seed
-    )
-    whole_X = table_QX.mean(axis=0)[None]
-    columns_X = len(means[0].table_QX[0])
-    drawn_DX = drawn_DX[(drawn_DX[:, [0, columns_X]] > 0).all(axis=1)]  # a draw without one of the levels says nothing
-    found = []
-    for name, columns in panel.columns.items():
-        if name in skip or not columns:
-            continue
-        for axis in ("samples", "tokens"):
-            lines = [[m.line(x_DX[:, i * columns_X :], columns) for i, m in enumerate(means)] for x_DX in (whole_X, drawn_DX)]
-            if not (at := _places(list(columns), lines[0], axis)):
-                continue  # the levels' curves share no range of tokens
-            sides = [[line.heights(at, axis, list(columns)) for line in pair] for pair in lines]
-            found += [_gap(name, axis, scale, at, sides, len(easy), len(hard)) for scale in ("accuracy", "logits")]
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One strategy on one level, in every draw."""
-
-    accuracy_DK: np.ndarray
-    tokens_DK: np.ndarray
-
-    def heights(self, at: Sequence[float], axis: Axis, ks: Sequence[int]) -> np.ndarray:
-        """Accuracy at each place; beyond its ends a line goes on level."""
-        if axis == "samples":
-            return self.accuracy_DK[:, [ks.index(int(k)) for k in at]]
-        if self.tokens_DK.shape[1] == 1:
-            return self.accuracy_DK
-        log_DK, out = np.log2(self.tokens_DK), []
-        for x in np.log2(at):
-            left_D1 = np.clip((log_DK <= x).sum(axis=1) - 1, 0, log_DK.shape[1] - 2)[:, None]
-            (x0, x1), (y0, y1) = (
-                (np.take_along_axis(v, left_D1, 1), np.take_along_axis(v, left_D1 + 1, 1)) for v in (log_DK, self.accuracy_DK)
-            )
-            out.append(y0 + np.clip((x - x0) / np.maximum(x1 - x0, 1e-12), 0, 1) * (y1 - y0))
-        return np.hstack(out)
-
-
-class _Means:
-    """Sums from which a resample's accuracy and tokens on one level follow."""
-
-    def __init__(self, panel: Panel, rows: Sequence[int]) -> None:
-        member_Q1 = np.zeros((len(panel.clusters), 1))
-        member_Q1[list(rows)] = 1
-        tokens_QC, present_QC = np.nan_to_num(panel.tokens_QC), ~np.isnan(panel.tokens_QC) * member_Q1
-        self._width = panel.credit_QC.shape[1]
-        self.table_QX = np.hstack([member_Q1, panel.credit_QC * member_Q1, tokens_QC * member_Q1, present_QC])
-
-    def line(self, means_DX: np.ndarray, columns: Mapping[int, int]) -> _Line:
-        """One strategy's line from means of the table; `means_DX` starts with this level's columns."""
-        chosen = np.array(list(columns.values()))
-        count_D1, credit_DK = means_DX[:, :1], means_DX[:, 1 + chosen]
-        tokens_DK, present_DK = (means_DX[:, 1 + part * self._width + chosen] for part in (1, 2))
-        return _Line(credit_DK / count_D1, tokens_DK / np.maximum(present_DK, 1e-12))
-
-
-def _places(ks: Sequence[int], lines: Sequence[_Line], axis: Axis) -> list[float]:
-    """Every k; or the hard level's tokens at each k as far as the easy level goes, and the last tokens that both reach."""
-    if axis == "samples":
-        return [float(k) for k in ks]
-    easy_K, hard_K = (line.tokens_DK[0] for line in lines)
-    low, high = max(easy_K[0], hard_K[0]), min(easy_K[-1], hard_K[-1])
-    return sorted({low, high, *(float(x) for x in hard_K if low <= x <= high)}) if low < high else []
-
-
-def _gap(
-    strategy: str, axis: Axis, scale: Scale, at: Sequence[float], sides: list[list[np.ndarray]], easy: int, hard: int
-) -> Gap:
-    """From accuracies of the whole and of the draws, of both levels."""
-    if scale == "logits":
-        sides = [[_log_odds(y_DK, count) for y_DK, count in zip(pair, (easy, hard), strict=True)] for pair in sides]
-    whole_K, drawn_DK = sides[0][0][0] - sides[0][1][0], sides[1][0] - sides[1][1]
-    gaps = tuple(Estimate.of(whole_K[i], drawn_DK[:, i]) for i in range(len(at)))
-    change = Estimate.of(whole_K[-1] - whole_K[0], drawn_DK[:, -1] - drawn_DK[:, 0]) if len(at) > 1 else None
-    return Gap(strategy, axis, scale, tuple(map(float, at)), gaps, change)
-
-
-def _log_odds(accuracy: np.ndarray, questions: int) -> np.ndarray:
-    return np.log((accuracy * questions + 0.5) / ((1 - accuracy) * questions + 0.5))
 
 
 def unsolved(questions: Sequence[Question], credits: Mapping[str, Sequence[float]], level: str) -> Unsolved:

@@ -28,6 +28,7 @@ from experiments.config import RunConfig, read_yaml, strategy_name, validate
 from experiments.halves import Halves, halved
 from experiments.panel import Outcomes
 from experiments.run import Results
+from experiments.tariffs import tariffs
 from experiments.yardsticks import yardsticks
 from ttc.compute import ModelShape
 from ttc.errors import UserError
@@ -71,7 +72,7 @@ def claim(folder: Path, config: RunConfig, *, replace: bool) -> None:
     content = config.model_dump(mode="json")
     if path.exists() and not replace:
         there = validate(read_yaml(path), str(path)).model_dump(mode="json")
-        changed = sorted(key for key in content.keys() - {"tracking"} if content[key] != there[key])
+        changed = sorted(key for key in content.keys() - {"tracking", "costs"} if content[key] != there[key])
         if changed:
             raise UserError(
                 f"folder {folder} holds a run with other settings ({', '.join(changed)}); "
@@ -102,6 +103,7 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
         "engines": results.engines,
         "judged": decided(v for by_id in results.graded.values() for one in by_id.values() for v in one.verdicts),
         "executed": asdict(results.executed),
+        "tariffs": asdict(tariffs(config, results.graded)),
         "yardsticks": yardsticks(exam),
         "versions": {package: version(package) for package in used},
     }

@@ -47,9 +47,7 @@ class Panel:
     """By count and by axis (`experiments.axes`), QC; NaN where a question has no outcome, and for what is unknown."""
 
     @classmethod
-    def build(
-        cls, questions: Sequence[Question], outcomes: Outcomes, tariffs: Mapping[str, Tariff] = NO_TARIFFS
-    ) -> "Panel":
+    def build(cls, questions: Sequence[Question], outcomes: Outcomes, tariffs: Mapping[str, Tariff] = NO_TARIFFS) -> "Panel":
         """Lay out the outcomes; what a strategy's tariff knows gives its money and its seconds."""
         columns: dict[str, dict[int, int]] = {}
         for name, by_id in outcomes.items():

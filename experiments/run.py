@@ -18,6 +18,7 @@ from experiments.expectations import expectations
 from experiments.limit import limited
 from experiments.solved import Solved
 from ttc import keys, prompts
+from ttc.backends.archive import Archive
 from ttc.bank import Bank
 from ttc.benchmarks.opened import opened
 from ttc.dispatcher import Dispatcher
@@ -133,6 +134,22 @@ def lacking(bank: Bank, wanted: Mapping[str, int]) -> int:
     return sum(len(gap) for key, n in wanted.items() for gap in bank.missing(key, n))
 
 
+def check_archive(plan: Plan, bank: Bank) -> None:
+    """Where another bank is the engine, see that it holds what parallel strategies read and `bank` lacks.
+
+    Raises:
+        UserError: it does not; says how many samples of which draw are missing, and what is there.
+    """
+    backend = plan.config.backend
+    if not isinstance(backend, Archive):
+        return
+    identity, seed = backend.identity(), plan.config.seed
+    for label, draw in plan.draws.items():
+        sampling, style = plan.sampling(draw), draw.style
+        wanted = {keys.description(q, plan.prompt(q, style), identity, sampling, seed): draw.n for q in plan.exam.questions}
+        backend.check(label, wanted, bank)
+
+
 def draw_label(draw: Draw) -> str:
     """Name of a pool of samples: `cot`, or `direct, greedy`."""
     return f"{draw.style}, greedy" if draw.greedy else draw.style
@@ -170,6 +187,7 @@ async def _draw(
     plan: Plan, backend: Backend, bank: Bank, results: Results, run: str, on_sample: Callable[[Sample], None]
 ) -> Drawn:
     """All samples of all draws, by label and question id; live strategies leave what they found in `results`."""
+    check_archive(plan, bank)
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
         scoring = Scoring(plan.config.verifiers, bank, dispatcher.writer, calibrated=plan.calibrated)

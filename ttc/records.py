@@ -224,6 +224,9 @@ class Sample:
     counted: bool = True
     """Whether the numbers of tokens are known; where not, as in most outputs of other programs, they stand at 0 here and are
     unknown on every axis."""
+    device_seconds: float | None = None
+    """Time that the engine was at work since it finished the sample before, times its devices. One sample's says little; the
+    sum over samples is the engine's device time. None where the devices are not ours, such as a server's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,11 +212,23 @@ def curve_areas(costs: Sequence[Sequence[float]], values: Sequence[Sequence[floa
     low, high = max(x[0] for x in logs), min(x[-1] for x in logs)
     if low >= high:
         raise ValueError("the curves share no range of cost, so their areas cannot be compared; extend the cheaper one")
-    areas = []
-    for x, y in zip(logs, values, strict=True):
-        at = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
-        areas.append(float(np.trapezoid(np.interp(at, x, y), at) / (high - low)))
-    return areas
+    return [
+        float(area_weights(row, 2**low, 2**high) @ np.asarray(y, dtype=float)) for row, y in zip(costs, values, strict=True)
+    ]
+
+
+def area_weights(costs: Sequence[float], begin: float, end: float) -> FloatArray:
+    """weights_K of the heights of a curve in its area over log2(cost) from `begin` to `end`, divided by that range's width.
+
+    The area is linear in the heights, so that the same weights serve every question and every resample.
+
+    Args:
+        costs: positive and rising, from `begin` or before to `end` or beyond.
+    """
+    x, low, high = np.log2(costs), np.log2(begin), np.log2(end)
+    at = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
+    heights_AK = np.stack([np.interp(at, x, unit) for unit in np.eye(len(x))], axis=1)
+    return np.trapezoid(heights_AK, at, axis=0) / (high - low)
 
 
 def jackknife_variance(estimate: Callable[[Sequence[int]], float], n: int) -> float:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from experiments.difficulty import Difficulty, Estimate, Gap
+    from experiments.difficulty import Difficulty
+    from experiments.gaps import Estimate, LevelGap
     from experiments.policy import Policies
     from experiments.power import Power
 
@@ -24,19 +25,21 @@ def difficulty(
     bins: Annotated[
         int, typer.Option(min=0, max=9, help="Cross-fitted bins of pass@1 in place of a field.  [default: 5 without levels]")
     ] = 0,
+    axis: Annotated[str, typer.Option(help="Compute axis of the gaps at equal compute; all are in --json.")] = "total_tokens",
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
     json: Json = None,
 ) -> None:
     """Gaps between easy and hard, what stays unsolved, losses, and the best use of compute for each level."""
     from rich.console import Console
 
-    from experiments.curves import table
+    from experiments.curve_tables import check_axis, table
     from experiments.difficulty import analyse
 
+    check_axis(axis)
     found = analyse(run, by=by, bins=bins, seed=seed)
     console = Console()
     console.print(table(found.curves, found.source))
-    console.print(_gap_table(found))
+    console.print(_gap_table(found, axis))
     console.print(_loss_table(found))
     console.print(_unsolved_table(found))
     if found.policies:
@@ -109,22 +112,28 @@ def _percent(estimate: "Estimate", signed: str = "") -> str:
     return f"{value:{signed}.1f} [dim]{low:{signed}.0f}..{high:{signed}.0f}[/dim]"
 
 
-def _gap_table(found: "Difficulty") -> "Table":
+def _gap_table(found: "Difficulty", axis: str) -> "Table":
+    from experiments.axes import AXES
+
     caption = "a change below 0 narrows the gap; points, and log odds, with paired 95 % intervals"
     shown = _table("gap of the easiest and the hardest level", caption, "at equal", "first", "last", "change", "log odds", "it")
     logits = {(gap.strategy, gap.axis): gap.change for gap in found.gaps if gap.scale == "logits"}
     for gap in found.gaps:
         odds = logits[gap.strategy, gap.axis]
-        if gap.scale == "accuracy" and gap.change and odds:
+        if gap.axis in ("samples", axis) and gap.scale == "accuracy" and gap.change and odds:
             ends = [f"{100 * one.value:.1f}" for one in (gap.gaps[0], gap.gaps[-1])]
             change = f"{odds.value:+.2f} [dim]{odds.low:+.1f}..{odds.high:+.1f}[/dim]"
             shown.add_row(
-                f"{gap.axis}, {gap.strategy} {_span(gap)}", *ends, _percent(gap.change, "+"), change, _reading(gap.change)
+                f"{AXES[gap.axis].label}, {gap.strategy} {_span(gap)}",
+                *ends,
+                _percent(gap.change, "+"),
+                change,
+                _reading(gap.change),
             )
     return shown
 
 
-def _span(gap: "Gap") -> str:
+def _span(gap: "LevelGap") -> str:
     from experiments.numbers import short
 
     return f"{short(gap.at[0])} to {short(gap.at[-1])}"

@@ -22,13 +22,16 @@ def curves(
     by: Annotated[
         str | None, typer.Option(help="Fields of the questions, comma-separated.  [default: the first field of the run's page]")
     ] = None,
+    axis: Annotated[
+        str, typer.Option(help="Compute axis: samples, completion_tokens, total_tokens, flops, money, device_seconds ...")
+    ] = "total_tokens",
     json: Annotated[Path | None, typer.Option("--json", help="Also write the curves to this file.")] = None,
 ) -> None:
     """Accuracy against compute of a run, in all and by any field of its questions."""
     from rich.console import Console
 
     from experiments import folder
-    from experiments.curves import table
+    from experiments.curve_tables import area_table, table
 
     questions, outcomes = folder.read_outcomes(run)
     if by is None:
@@ -37,7 +40,9 @@ def curves(
         fields = [field.strip() for field in by.split(",") if field.strip()]
     found = _curves(questions, outcomes, folder.read_manifest(run), fields)
     for field in fields or [""]:
-        Console().print(table(found, field))
+        Console().print(table(found, field, axis))
+    if areas := area_table(found, axis):
+        Console().print(areas)
     if json is not None:
         json.write_text(found.to_json(), encoding="utf-8")
 
@@ -100,7 +105,7 @@ def write_results(
     folder: Path, results: "Results", facts: "Manifest", console: "Console", page: Path | None = None
 ) -> "Curves":
     """Curves, table and page of a graded run."""
-    from experiments.curves import table
+    from experiments.curve_tables import table
     from experiments.report import write_report
     from experiments.yardsticks import reference_lines, unanswered_lines
 
@@ -130,7 +135,8 @@ def _fields(questions: "Sequence[Question]", by: Sequence[str] | None) -> Sequen
 
 def _curves(questions: "Sequence[Question]", outcomes: "Outcomes", facts: "Manifest", fields: Sequence[str]) -> "Curves":
     from experiments.curves import curves as compute
+    from experiments.tariffs import read_tariffs
 
     oracles = {name: strategy["oracle"] for name, strategy in facts["strategies"].items() if strategy["oracle"]}
     golds = [name for name, strategy in facts["strategies"].items() if strategy["uses_gold"] and strategy["oracle"] != name]
-    return compute(questions, outcomes, by=fields, oracles=oracles, golds=golds)
+    return compute(questions, outcomes, by=fields, oracles=oracles, golds=golds, tariffs=read_tariffs(facts))

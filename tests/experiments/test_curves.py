@@ -6,7 +6,8 @@ import pytest
 import scipy.stats
 from rich.console import Console
 
-from experiments.curves import Curves, curves, table
+from experiments.curve_tables import table
+from experiments.curves import Curves, curves
 from experiments.numbers import short
 from ttc.errors import UserError
 from ttc.pool import Outcome

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from experiments.cli import app
 from experiments.curves import curves
-from experiments.difficulty import BIN, analyse, binned, crossfit, doubled, level_gaps, unsolved
+from experiments.difficulty import BIN, analyse, binned, crossfit, doubled, unsolved
+from experiments.gaps import level_gaps
 from experiments.halves import Halves, half, halved
 from experiments.panel import Panel
 from experiments.policy import policies
@@ -86,7 +87,7 @@ def test_gaps_at_equal_tokens_compare_an_easy_curve_further_along_with_a_hard_on
     easy = [[(k, outcome(credit, 100.0 * k)) for k, credit in ((1, 0.4), (2, 0.6), (4, 0.8))]] * 4
     hard = [[(k, outcome(credit, 200.0 * k)) for k, credit in ((1, 0.1), (2, 0.2), (4, 0.3))]] * 4
     _, panel = levelled(easy, hard)
-    found = level_gaps(panel, range(4), range(4, 8), skip=frozenset(), draws=50, seed=0)
+    found = level_gaps(panel, range(4), range(4, 8), axes=["samples", "total_tokens"], draws=50)
     samples, _, tokens, logits = found
     assert [(gap.axis, gap.scale) for gap in found[:2]] == [("samples", "accuracy"), ("samples", "logits")]
     assert [one.value for one in samples.gaps] == pytest.approx([0.3, 0.4, 0.5])
@@ -102,7 +103,7 @@ def test_levels_whose_curves_share_no_range_of_tokens_have_no_gap_at_equal_token
     _, panel = levelled(
         [[(1, outcome(0.9, 10.0)), (2, outcome(0.9, 20.0, 2))]], [[(1, outcome(0.1, 50.0)), (2, outcome(0.1, 90.0))]]
     )
-    assert [gap.axis for gap in level_gaps(panel, [0], [1], skip=frozenset(), draws=50, seed=0)] == ["samples"] * 2
+    assert [gap.axis for gap in level_gaps(panel, [0], [1], draws=50)] == ["samples"] * 2
 
 
 def test_gaps_at_equal_k_are_those_of_the_curves_and_a_question_without_outcome_counts_as_wrong():
@@ -112,7 +113,7 @@ def test_gaps_at_equal_k_are_those_of_the_curves_and_a_question_without_outcome_
     by_id = {f"q{number}": row for number, row in enumerate(points[:39])}
     [expected] = curves(questions, {"vote": by_id}).gaps
     panel = Panel.build(questions, {"vote": by_id})
-    found = level_gaps(panel, range(20), range(20, 40), skip=frozenset(), draws=10_000, seed=0)[0]
+    found = level_gaps(panel, range(20), range(20, 40), draws=10_000)[0]
     assert [one.value for one in found.gaps] == pytest.approx([one.gap for one in expected.points])
     assert found.change
     assert expected.change

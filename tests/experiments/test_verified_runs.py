@@ -11,7 +11,8 @@ from rich.console import Console
 
 from experiments import folder as folders
 from experiments.config import RunConfig, validate
-from experiments.curves import curves, table
+from experiments.curve_tables import table
+from experiments.curves import curves
 from experiments.run import Results, execute, plan
 from experiments.submission import submission
 from ttc.bank import Bank

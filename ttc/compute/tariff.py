@@ -45,9 +45,11 @@ class Costs(BaseModel, frozen=True, extra="forbid"):
     as the backend calls."""
     device_hour: float | None = Field(default=None, ge=0)
     """Price of an hour of one device, for models that run on devices of one's own."""
+    currency: str = "USD"
+    """Of `device_hour`; `prices` have their own."""
     throughput: Speed | Literal["measured"] | None = "measured"
-    """Of one device at work on many samples. `measured`: the engine's device time over the tokens it drew, prompts within; as the
-    samples tell it, hence unknown for a server's."""
+    """Of one device at work on many samples. `measured`: the engine's device time over the tokens it drew, prompts within, as
+    the samples tell it; a server's is unknown."""
     speed: Speed | None = None
     """What a single sample sees: the seconds of the critical path."""
     verifiers: Mapping[str, VerifierCosts] = Field(default_factory=dict)

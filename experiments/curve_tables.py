@@ -1,0 +1,74 @@
+"""Curves as tables for a terminal."""
+
+from rich import box
+from rich.table import Table
+
+from experiments.axes import AXES
+from experiments.curves import Curves
+from experiments.numbers import short
+from ttc.errors import UserError
+
+LONG_NAME = 15
+"""Characters of a strategy's name that a terminal of 80 has room for beside four groups."""
+MOST_GROUPS = 4
+"""Groups that a terminal of 80 has room for beside names."""
+
+
+def table(found: Curves, field: str = "", axis: str = "total_tokens") -> Table:
+    """A row per strategy and k, a column per value of the field, all in percent, and what it costs.
+
+    Args:
+        axis: a key of `AXES`.
+
+    Raises:
+        UserError: the curves have no groups by that field, or there is no such axis.
+    """
+    check_axis(axis)
+    groups = (found.overall, *(found.by(field) if field else ()))
+    shown = Table(
+        title=f"accuracy in % by {field}" if field else "accuracy in %",
+        caption=f"with 95 % intervals from {found.draws:,} resamples of {found.overall.clusters} clusters of questions",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    shown.add_column("strategy", overflow="fold", min_width=min(LONG_NAME, max(len(e.name) for e in found.entrants)) + 3)
+    crowded = len(groups) > MOST_GROUPS  # each interval then goes below its number: rich would drop the strategy's name
+    for group in groups:
+        shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=not crowded, overflow="fold")
+    shown.add_column(unit(found, axis), justify="right", no_wrap=axis == "total_tokens")
+    for entrant in found.entrants:
+        name = entrant.name
+        for points in zip(*(group.points(entrant.name) for group in groups), strict=True):
+            label = f"{name}@{points[0].k}" + (" (gold)" if entrant.uses_gold else "")
+            cells = [f"{100 * p.accuracy:.1f} [dim]{100 * p.low:.0f}-{100 * p.high:.0f}[/dim]" for p in points]
+            shown.add_row(label, *cells, short(getattr(points[0], axis)))
+            if len(name) > LONG_NAME:
+                name = ""  # said once: on every row it would fold
+        shown.add_section()
+    return shown
+
+
+def area_table(found: Curves, axis: str = "total_tokens") -> Table | None:
+    """The area under each curve over one axis, the largest first; None where no two budgets share a range of it."""
+    check_axis(axis)
+    ranked = sorted((one for one in found.areas if one.axis == axis), key=lambda one: -one.area)
+    if not ranked:
+        return None
+    span = f"{short(ranked[0].begin)} to {short(ranked[0].end)} {unit(found, axis)} per question"
+    shown = Table(title=f"mean accuracy in % over log2 of {unit(found, axis)}", caption=span, box=box.SIMPLE_HEAD)
+    shown.add_column("strategy", overflow="fold")
+    shown.add_column("area", justify="right", no_wrap=True)
+    for one in ranked:
+        shown.add_row(one.strategy, f"{100 * one.area:.1f} [dim]{100 * one.low:.0f}-{100 * one.high:.0f}[/dim]")
+    return shown
+
+
+def unit(found: Curves, axis: str) -> str:
+    """What an axis counts, the currency for money."""
+    return found.currency or "money" if axis == "money" else AXES[axis].label
+
+
+def check_axis(axis: str) -> None:
+    """Refuse a name that is no axis, naming those there are."""
+    if axis not in AXES:
+        raise UserError(f"there is no compute axis {axis!r}; use one of {', '.join(AXES)}")
