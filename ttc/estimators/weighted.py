@@ -17,6 +17,8 @@ from ttc.estimators.replay import DEFAULT_PERMUTATIONS, Estimate, estimate, perm
 from ttc.select import SUM_TOLERANCE
 
 MOST_SUBSETS = 2_000_000
+FEW_SUBSETS = 4_096
+"""So many are kept for the next question."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class WeightedPool:
     def enumerate(self, k: int) -> float:
         """Expected credit at budget k over all C(n, k) subsets."""
         require_budget(k, self.n)
-        return float(self.subset_credits(_subsets(self.n, k)).mean())
+        subsets = _few_subsets if comb(self.n, k) <= FEW_SUBSETS else _subsets
+        return float(self.subset_credits(subsets(self.n, k)).mean())
 
     def replay(self, orders_MN: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         """credits_M at budget k, for each permutation."""
@@ -82,13 +85,15 @@ class WeightedPool:
         return self.subset_credits(member_MN)
 
 
-@lru_cache(maxsize=1)
 def _subsets(n: int, k: int) -> NDArray[np.bool_]:
     """member_SN of all C(n, k) subsets."""
     chosen = np.fromiter(chain.from_iterable(combinations(range(n), k)), dtype=np.int64).reshape(-1, k)
     member_SN = np.zeros((len(chosen), n), dtype=bool)
     np.put_along_axis(member_SN, chosen, True, axis=1)
     return member_SN
+
+
+_few_subsets = lru_cache(maxsize=32)(_subsets)
 
 
 def weighted_vote_curve(

@@ -1,6 +1,7 @@
 """Votes that weigh what a verifier, or the model's own confidence, gives them."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb
 from typing import Literal
 
@@ -39,7 +40,7 @@ class WeightedVote(Verified, frozen=True, extra="forbid"):
         """
         weights = self._weights(pool.scores[self.verifier])
         voters = [answer if weight is not None else None for answer, weight in zip(pool.classes, weights, strict=True)]
-        weighted = estimators.WeightedPool(pool.classes, pool.credits, weights)
+        weighted = _weighted(pool.classes, pool.credits, tuple(weights))
         if comb(pool.n, k) <= MOST_SUBSETS:
             credit = weighted.enumerate(k)
         else:
@@ -51,3 +52,11 @@ class WeightedVote(Verified, frozen=True, extra="forbid"):
         if self.weights == "probability":
             return list(scores)
         return [None if score is None else select.clipped_logit(score) for score in scores]
+
+
+@lru_cache(maxsize=8)
+def _weighted(
+    classes: tuple[int | None, ...], credits: tuple[float, ...], weights: tuple[float | None, ...]
+) -> estimators.WeightedPool:
+    """One for all budgets of a question."""
+    return estimators.WeightedPool(classes, credits, weights)
