@@ -29,6 +29,13 @@ def best(scores: Sequence[float | None]) -> int | None:
     return max(range(len(scores)), key=lambda i: (scores[i] is not None, scores[i] or 0.0, -i))
 
 
+def top(scores: Sequence[float | None], m: int) -> list[float | None]:
+    """The scores, with None for all but the m highest; ties go to the earlier."""
+    ranked = sorted(range(len(scores)), key=lambda i: (scores[i] is not None, scores[i] or 0.0, -i), reverse=True)
+    kept = set(ranked[:m])
+    return [score if i in kept else None for i, score in enumerate(scores)]
+
+
 def weighted(classes: Sequence[Hashable], weights: Sequence[float | None]) -> int | None:
     """First voter of the class with the largest sum of weights, which may be negative; None if nobody votes.
 

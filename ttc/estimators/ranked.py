@@ -20,9 +20,19 @@ def ranks(scores: Sequence[float | None]) -> NDArray[np.int64]:
     return np.array([number[key] for key in keys], dtype=np.int64)
 
 
-def sets_of_best(n: int, k: int, m: int) -> int:
-    """How many sets can be the m best of k samples of n, if no scores are equal: what `best_sets` goes through, at least."""
-    return comb(n - k + m, m)
+def sets_of_best(scores: Sequence[float | None], k: int, m: int) -> int:
+    """How many sets `best_sets` goes through: C(n - k + m, m) where no scores are equal, else more. Raises as it does."""
+    return comb(_reach(ranks(scores), k, m), m)
+
+
+def _reach(rank_N: NDArray[np.int64], k: int, m: int) -> int:
+    """How many samples can be among the m best of k: those with at least k - m others that are ranked no better."""
+    n = len(rank_N)
+    require_budget(k, n)
+    if not 1 <= m <= k:
+        raise ValueError(f"the {m} best of {k} samples: there must be 1 to {k}")
+    ranked = np.sort(rank_N)
+    return int(np.searchsorted(ranked, ranked[n - k + m - 1], side="right"))
 
 
 def best_sets(scores: Sequence[float | None], k: int, m: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -39,15 +49,9 @@ def best_sets(scores: Sequence[float | None], k: int, m: int) -> tuple[NDArray[n
     Raises:
         ValueError: k is not in 1..n, or m not in 1..k.
     """
-    n = len(scores)
-    require_budget(k, n)
-    if not 1 <= m <= k:
-        raise ValueError(f"the {m} best of {k} samples: there must be 1 to {k}")
-    rank_N = ranks(scores)
-    order = np.argsort(rank_N, kind="stable")
-    # Only those can be among the m best of k that have at least k - m others ranked no better.
-    reach = int(np.searchsorted(rank_N[order], rank_N[order][n - k + m - 1], side="right"))
-    chosen = np.fromiter(chain.from_iterable(combinations(order[:reach], m)), dtype=np.int64).reshape(-1, m)
+    n, rank_N = len(scores), ranks(scores)
+    within = np.argsort(rank_N, kind="stable")[: _reach(rank_N, k, m)]
+    chosen = np.fromiter(chain.from_iterable(combinations(within, m)), dtype=np.int64).reshape(-1, m)
     worst_S = rank_N[chosen].max(axis=1)
     at_worst_S = (rank_N[chosen] == worst_S[:, None]).sum(axis=1)
     size_R = np.bincount(rank_N)

@@ -8,6 +8,7 @@ from ttc.strategies.adaptive_vote import AdaptiveVote
 from ttc.strategies.beam_search import DVTS, BeamSearch
 from ttc.strategies.best_of_n import BestOfN
 from ttc.strategies.budget_forcing import BudgetForcing
+from ttc.strategies.deepconf import DeepConf
 from ttc.strategies.filtered_vote import FilteredVote
 from ttc.strategies.generative_selection import GenerativeSelection
 from ttc.strategies.oracle import Oracle
@@ -27,6 +28,7 @@ AnyStrategy = Annotated[
     | BestOfN
     | WeightedVote
     | FilteredVote
+    | DeepConf
     | Rejection
     | AdaptiveVote
     | BeamSearch

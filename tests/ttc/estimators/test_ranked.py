@@ -3,6 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
+from math import comb
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def test_a_live_run_keeps_what_the_replay_of_its_order_keeps():
 
 def test_the_number_of_sets_to_go_through_is_known_before():
     for k, m in [(6, 2), (4, 2), (3, 3), (5, 1)]:
-        assert len(best_sets(SCORES["different"], k, m)[0]) == sets_of_best(6, k, m)
+        assert len(best_sets(SCORES["different"], k, m)[0]) == sets_of_best(SCORES["different"], k, m) == comb(6 - k + m, m)
+    assert sets_of_best([0.5] * 64, 64, 7) == comb(64, 7)
 
 
 def test_more_kept_than_drawn_is_an_error():

@@ -19,6 +19,7 @@ VERIFIED = [
     {"kind": "weighted_vote", "weights": "clipped_logit"},
     {"kind": "filtered_vote", "threshold": 0.5},
     {"kind": "filtered_vote", "threshold": 0.8, "fallback": "vote"},
+    {"kind": "deepconf", "top_percent": 40},
     {"kind": "rejection", "threshold": 0.8},
     {"kind": "rejection", "threshold": 0.8, "fallback": "vote"},
     {"kind": "rejection", "threshold": 0.8, "fallback": "best"},
@@ -59,6 +60,8 @@ def chosen(settings: dict, classes: list, scores: list) -> int | None:
             return select.weighted(classes, [None if s is None else select.clipped_logit(s) for s in scores])
         case {"kind": "weighted_vote"}:
             return select.weighted(classes, scores)
+        case {"kind": "deepconf", "top_percent": percent}:
+            return select.weighted(classes, select.top(scores, -(-len(scores) * percent // 100)))
         case {"kind": "filtered_vote", "fallback": "vote"} if not any(vote is not None for vote in votes):
             return select.plurality(classes)
         case {"kind": "filtered_vote"}:
