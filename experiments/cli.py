@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, train
+from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, train, verify
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("score")(score.score)
 app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)
 app.command("submission")(results.submission)
+app.command("verify")(verify.verify)
 app.command("show")(look.show)
 app.command("list")(look.list_parts)
 app.command("doctor")(look.doctor)

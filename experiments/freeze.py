@@ -33,7 +33,8 @@ def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     tried = accuracies(evidence, fitted)
     # where aggregations are equally good, the first in this order neither rewards nor punishes length
     order: Sequence[Aggregation] = ("mean", "geometric_mean", "last", "min", "product")
-    chosen = max((name for name in order if name in tried), key=lambda name: tried[name], default=None)
+    best = max(tried.values(), default=0.0)
+    chosen = next((how for how in order if tried.get(how) == best), None)
     frozen = Frozen(
         verifier=evidence.identity,
         aggregation=chosen,

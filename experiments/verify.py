@@ -166,7 +166,8 @@ def _frozen(evidence: Evidence, options: Options) -> tuple[Frozen | None, str]:
                 raise UserError(f"run {options.dev}: it binds no verifier {evidence.name!r}; give the run it was frozen on")
             if dev.of(evidence.name).dev() != found.dev:
                 raise UserError(
-                    f"frozen file {path}: its dev data (hash {found.dev.hash[:12]}) are not those of {options.dev} now; freeze it again"
+                    f"frozen file {path}: its dev data (hash {found.dev.hash[:12]}) are not those of {options.dev} now; "
+                    "freeze it again"
                 )
     return found, str(path)
 
@@ -263,7 +264,7 @@ def _notes(evidence: Evidence, frozen: Frozen | None, own: Sequence[ScoredChain]
     if not any(_has_labels(chain) for chain in own):
         yield "no step of this run has a known truth: give --chains with labelled steps"
     if evidence.unmatched:
-        yield f"{evidence.unmatched} replies are left out of the figures on steps: what is known is of other steps than were scored"
+        yield f"{evidence.unmatched} replies are in no figure on steps: what is known is of other steps than were scored"
     if missing := sum(chain.score is None for chain in own):
         yield f"{missing} of {len(own)} replies have no score; they lose to any, and are in no figure but the gains"
 
