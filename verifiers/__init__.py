@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ttc.plugins import Joined
 from verifiers.confidence import Confidence
 from verifiers.generative import Generative
 from verifiers.llm import LanguageModel
@@ -21,7 +22,11 @@ from verifiers.prm import StepVerifier
 from verifiers.scripted import Scripted
 from verifiers.truth import Truth
 
-AnyVerifier = Annotated[Scripted | Confidence | Truth | LanguageModel | Generative | StepVerifier, Field(discriminator="kind")]
+AnyVerifier = Annotated[
+    Scripted | Confidence | Truth | LanguageModel | Generative | StepVerifier,
+    Field(discriminator="kind"),
+    Joined("ttc.verifiers"),
+]
 """A verifier's config, told apart by `kind`."""
 
 __all__ = ["AnyVerifier", "Confidence", "Generative", "LanguageModel", "Scripted", "StepVerifier", "Truth"]

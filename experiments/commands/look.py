@@ -110,6 +110,7 @@ def list_parts(
     from rich.console import Console
 
     from experiments.config import RunConfig
+    from ttc import plugins
     from ttc.backends import AnyBackend
     from ttc.benchmarks import AnyBenchmark
     from ttc.errors import UserError
@@ -131,7 +132,7 @@ def list_parts(
     for name, union in unions.items():
         if kind in (None, name):
             console.rule(name)
-            for model in _members(union):
+            for model in [*_members(union), *plugins.parts(f"ttc.{name}")]:
                 _show_settings(console, model)
 
 

@@ -9,5 +9,6 @@ from ttc.backends.replay import Replay
 from ttc.backends.scripted import Scripted
 from ttc.backends.transformers import Transformers
 from ttc.backends.vllm import VLLM
+from ttc.plugins import Joined
 
-AnyBackend = Annotated[Transformers | VLLM | OpenAI | Replay | Scripted, Field(discriminator="kind")]
+AnyBackend = Annotated[Transformers | VLLM | OpenAI | Replay | Scripted, Field(discriminator="kind"), Joined("ttc.backends")]

@@ -10,5 +10,8 @@ from ttc.benchmarks.mmmu import MMMU
 from ttc.benchmarks.mmmu_pro import MMMUPro
 from ttc.benchmarks.mmvu import MMVU
 from ttc.benchmarks.pocket import Pocket
+from ttc.plugins import Joined
 
-AnyBenchmark = Annotated[MMMU | MMMUPro | MMVU | Pocket | Jsonl | ForeignOutputs, Field(discriminator="kind")]
+AnyBenchmark = Annotated[
+    MMMU | MMMUPro | MMVU | Pocket | Jsonl | ForeignOutputs, Field(discriminator="kind"), Joined("ttc.benchmarks")
+]

@@ -7,8 +7,9 @@ from pydantic import Field
 from ttc.judges.model import Cascade, ModelJudge
 from ttc.judges.rules import Rules
 from ttc.judges.stored import StoredVerdicts
+from ttc.plugins import Joined
 
-AnyJudge = Annotated[Rules | ModelJudge | Cascade | StoredVerdicts, Field(discriminator="kind")]
+AnyJudge = Annotated[Rules | ModelJudge | Cascade | StoredVerdicts, Field(discriminator="kind"), Joined("ttc.judges")]
 """A judge's config, told apart by `kind`: `rules`, `model`, `cascade` or `stored`."""
 
 __all__ = ["AnyJudge", "Cascade", "ModelJudge", "Rules", "StoredVerdicts"]

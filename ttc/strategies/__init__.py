@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ttc.plugins import Joined
 from ttc.strategies.adaptive_vote import AdaptiveVote
 from ttc.strategies.beam_search import DVTS, BeamSearch
 from ttc.strategies.best_of_n import BestOfN
@@ -39,4 +40,5 @@ AnyStrategy = Annotated[
     | GenerativeSelection
     | Oracle,
     Field(discriminator="kind"),
+    Joined("ttc.strategies"),
 ]
