@@ -4,13 +4,9 @@ Both are logistic regressions on TF-IDF of words and characters, cross-validated
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from training.chains import LabelledChain
 from training.perturb import Perturbed
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def style_auroc(chains: Sequence[LabelledChain], *, folds: int = 5) -> float:
@@ -45,19 +41,18 @@ def neighbour_auroc(made: Sequence[Perturbed], *, folds: int = 5) -> float:
 
 
 def _auroc(texts: Sequence[str], labels: Sequence[bool], groups: Sequence[str], folds: int) -> float:
+    import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
-    from sklearn.pipeline import make_pipeline, make_union
+    from sklearn.pipeline import make_union
 
-    features = make_union(
-        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2),
-        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True, min_df=2),
-    )
-    classifier = make_pipeline(features, LogisticRegression(C=1.0, class_weight="balanced", max_iter=1000))
+    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
+    characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), sublinear_tf=True, min_df=2)
+    features = make_union(words, characters).fit_transform(texts)
+    classifier = LogisticRegression(C=1.0, class_weight="balanced", solver="liblinear")
     split = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
-    scores: np.ndarray = cross_val_predict(
-        classifier, list(texts), list(labels), groups=list(groups), cv=split, method="decision_function"
-    )
-    return float(roc_auc_score(list(labels), scores))
+    wrong = np.array(labels)
+    scores = cross_val_predict(classifier, features, wrong, groups=groups, cv=split, method="decision_function")
+    return float(roc_auc_score(wrong, scores))

@@ -2,9 +2,9 @@
 
     right chains -> places (wrong equally often at each) -> one value for another -> checks -> chains with one error
 
-Values trade places: what is put in somewhere is taken out somewhere else about as often (`Ledger`), so that wrong steps hold the
-same words and numbers as right ones, and only somebody who knows the question can tell them apart. The steps before the error
-stay as they are to the letter; behind it, numbers and names follow the error and the steps are unlabelled.
+Values trade places: what is put in somewhere is taken out somewhere else about as often (`Ledger`), so that wrong steps hold
+the same words and numbers as right ones, and only somebody who knows the question can tell them apart. The steps before the
+error stay as they are to the letter; behind it, numbers and names follow the error and the steps are unlabelled.
 """
 
 import re
@@ -23,14 +23,16 @@ from ttc.records import Gold
 __all__ = ["ErrorKind", "Perturbed", "kinds", "perturb"]
 
 ErrorKind = Literal["perceptual", "domain_perception", "knowledge", "calculation", "logic", "text"]
-"""What is seen is misread; what is seen is right, its reading in the field is not; a law or fact; a sum; what follows from what;
-the wording of the question."""
+"""What is wrong: what is seen; what it is in the terms of the field; a law or a fact; a sum; what follows from what; what the
+question says."""
 
 _SHOWN = re.compile(
     r"\b(?:videos?|images?|figures?|pictures?|show[ns]?|showing|seen|see|observ\w+|depict\w*|clips?|animations?|scenes?|visible|display\w*|"
     r"footage|screen|diagrams?|graphs?|charts?|illustrat\w+|demonstrat\w+|appears?|camera|experiment)\b",
     re.IGNORECASE,
 )
+_TRIES = 4
+"""Values tried at a site before the next one."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?]\s)[\s\"'“(*]*$")
 
 
@@ -60,7 +62,7 @@ class Ledger:
         for tier in site.tiers:
             open_ = [new for new in tier if self._net[self._key(site, new)] < self._most]
             rng.shuffle(open_)
-            yield from sorted(open_, key=lambda new: self._net[self._key(site, new)])
+            yield from sorted(open_, key=lambda new: self._net[self._key(site, new)])[:_TRIES]
 
     def book(self, site: Site, new: str) -> None:
         """Count a trade."""
@@ -125,6 +127,8 @@ def _planted(
         by_family.setdefault(site.family, []).append(site)
     families = list(by_family)
     rng.shuffle(families)
+    # sums are rare, and terms that share nothing but a subject make the crudest errors
+    families.sort(key=lambda family: {"result": 0, "distant": 2}.get(family, 1))
     for site in (site for family in families for site in rng.sample(by_family[family], len(by_family[family]))):
         for new in ledger.offers(site, rng):
             if not _is_new(chain, place, gold, site, new):

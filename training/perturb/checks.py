@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from ttc.answers.equivalence import ground_of_equality
 from verifiers.steps import split
@@ -11,7 +12,7 @@ from verifiers.steps import split
 _REPEATED = re.compile(r"\b([A-Za-z]+) \1\b", re.IGNORECASE)
 _WRONG_ARTICLE = re.compile(r"\b(?:an [bcdfgjklmnpqrtvwyz][a-z]|a [aei][a-z])", re.IGNORECASE)
 _TELLTALE = re.compile(
-    r"\b(?:incorrectly|erroneous(?:ly)?|mistake(?:n|nly)?|wrong(?:ly)?|errors?|edited|modified|original step|corrected|\[?note)\b",
+    r"\b(?:incorrectly|erroneous(?:ly)?|mistake(?:n|nly)?|wrong(?:ly)?|errors?|edited|modified|original step|corrected|note)\b",
     re.IGNORECASE,
 )
 _BRACKETS = '()[]{}$"`*'
@@ -33,11 +34,11 @@ def faults(before: Sequence[str], after: Sequence[str], place: int, *, old: str 
     checks = {
         "prefix": list(before[:place]) != list(after[:place]) or len(before) != len(after),
         "says the same": _folded(original) == _folded(edited),
-        "equal value": bool(old) and ground_of_equality(old, new) is not None,
+        "equal value": bool(old) and ground_of_equality(old, new, formulas=bool(re.search(r"[\d\\=^]", old))) is not None,
         "repeats its prefix": _folded(edited) in map(_folded, before[:place]),
-        "not one step": _resplit(before) == list(before) and _resplit(after) != list(after),
+        "not one step": _resplit(tuple(before)) == tuple(before) and _resplit(tuple(after)) != tuple(after),
         "too long an edit": changed_words(original, edited) > max(4, MOST_CHANGED * len(original.split())),
-        "blanks": _blanks(original) != _blanks(edited) or "  " in edited.strip() and "  " not in original.strip(),
+        "blanks": _blanks(original) != _blanks(edited) or ("  " in edited.strip() and "  " not in original.strip()),
         "closing mark": original.rstrip()[-1:] != edited.rstrip()[-1:],
         "capital": original.lstrip()[:1].isupper() != edited.lstrip()[:1].isupper(),
         "brackets": _brackets(original) != _brackets(edited),
@@ -54,8 +55,9 @@ def changed_words(original: str, edited: str) -> int:
     return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
 
 
-def _resplit(steps: Sequence[str]) -> list[str]:
-    return [step.text for step in split("".join(steps), at_most=len(steps))]
+@lru_cache(maxsize=256)
+def _resplit(steps: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(step.text for step in split("".join(steps), at_most=len(steps)))
 
 
 def _folded(text: str) -> str:

@@ -12,6 +12,8 @@ NUMBER = re.compile(
 _NAMED = re.compile(
     r"(?:types?|figures?|fig\.|steps?|parts?|equations?|eq\.|tables?|no\.|stage|phase|chapter|mark)\s*$", re.IGNORECASE
 )
+_NAME_BEFORE = re.compile(r"[^\W\d_][^.!?:(]*\s[A-Z]\w*\s$")
+"""A capital inside a sentence: `Office 365` is a name."""
 _ENUMERATOR = re.compile(r"(?:^|(?<=[.;:]))\s*\(?$")
 _EQUATION = re.compile(
     r"(?<![\w.^)])(?P<left>[(\d](?:[\d.,()+*/^×·÷−–\s-]|\\times|\\cdot){0,200}[\d)])\s*(?:=|≈)\s*"
@@ -35,6 +37,7 @@ def numbers(step: str) -> list[re.Match[str]]:
         match
         for match in NUMBER.finditer(step)
         if not _NAMED.search(step, 0, match.start())
+        and not _NAME_BEFORE.search(step, 0, match.start())
         and not (_ENUMERATOR.search(step, 0, match.start()) and step[match.end() : match.end() + 1] in (".", ")"))
     ]
 
@@ -47,6 +50,12 @@ def form(number: str) -> str:
     kept = len(zeros[0]) if zeros and "." not in number else 0
     body = number[: len(number) - kept]
     return re.sub(r"\d", "d", body) + "0" * kept
+
+
+def ratio(one: str, other: str) -> float:
+    """Of two numbers as written; infinite where the second is 0."""
+    divisor = float(other.replace(",", ""))
+    return float(one.replace(",", "")) / divisor if divisor else float("inf")
 
 
 def results(step: str) -> list[re.Match[str]]:

@@ -13,25 +13,51 @@ from urllib.parse import unquote, urlsplit
 
 from training.chains import LabelledChain
 from training.perturb import numbers
-from training.perturb.lexicon import NEGATED, classes
+from training.perturb.lexicon import classes
 from ttc.records import Gold, Question
 
-Family = Literal["looks", "terms", "logic", "number", "result", "letter", "option", "term", "polarity"]
+Family = Literal["looks", "terms", "logic", "number", "result", "letter", "option", "term", "distant", "polarity"]
 
-_DETERMINERS = {"a": "a", "an": "a"} | dict.fromkeys("the this that these those its their each".split(), "the")
-_PREPOSITIONS = frozenset("of in by with from for through into on as between via like under during using".split())
+_DETERMINERS = {"a": "a", "an": "a"} | dict.fromkeys(("the", "this", "that", "these", "those", "its", "their", "each"), "the")
+_PREPOSITIONS = frozenset(
+    [
+        "of",
+        "in",
+        "by",
+        "with",
+        "from",
+        "for",
+        "through",
+        "into",
+        "on",
+        "as",
+        "between",
+        "via",
+        "like",
+        "under",
+        "during",
+        "using",
+    ]
+)
 _WORD_BEFORE = re.compile(r"(\w+)\s+$")
 _CONCLUSION = re.compile(
     r"\b(?:option|choice|answer(?: is)?:?)\s*\(?(?P<letter>[A-L])\b(?![-'’])(?! (?:is|are|was) (?:in|not))"
 )
-_VERB = re.compile(rf"\b(?P<verb>{'|'.join(sorted(NEGATED))})(?P<not> not)? (?=[a-z])(?!only|just|to\b|merely)")
+_VERB = re.compile(
+    r"\b(?P<verb>is|are|was|were|can|will|should|must|could|would|may)(?P<not> not)? (?=[a-z])(?!only|just|to\b|merely|not)"
+)
 _CANNOT = re.compile(r"\bcannot (?=[a-z])")
 _SHORTEST_TERM = 4
+_FAR = 3.0
+"""Ratio of numbers from which on one is no plausible slip for the other."""
 _LONGEST_TERM_WORDS = 5
-_COMMON = frozenset(
-    "both all first second third other others work time process means same value high control answer option question video "
-    "matching region position consideration type form result results change changes effect number case part".split()
-)
+_COMMON = """
+    both all none first second third other others each some many most much more less only also just even very such same
+    with from that they them then there these those what when where which while will your after before under over into between about
+    against during work time process means value high control answer option question video matching region position consideration
+    type form result results change changes effect number case part
+"""
+"""Words that options consist of now and then, and that are no terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +83,9 @@ class Stock:
     numbers: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """By form, each as often as it occurs."""
     terms: dict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
-    """By frame and subject, and by frame and ending."""
+    """By frame and head word, by frame and ending, and by frame and subject."""
+    rivals: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """By term, in small letters, what stood beside it among the options of a question."""
     words: frozenset[str] = frozenset()
     """Technical terms: what options, open answers and titles of knowledge pages name."""
 
@@ -67,13 +95,18 @@ class Stock:
         words = {word for chain in chains for word in _named(chain.question, golds.get(chain.question.id))}
         stock = cls(words=frozenset(words))
         for chain in chains:
+            options = [option.strip().rstrip(".") for option in chain.question.options]
+            for option in options:
+                if option.lower() in words:
+                    stock.rivals[option.lower()] += [other for other in options if other != option and other.lower() in words]
+        for chain in chains:
             for step in chain.steps:
                 for match in numbers.numbers(step):
                     stock.numbers[numbers.form(match[0])].append(match[0])
                 for start, end in stock.term_spans(step):
                     for pool in _pools(step, start, end, chain.question):
                         stock.terms[pool].append(_plain(step, start, end))
-        for values in (*stock.numbers.values(), *stock.terms.values()):
+        for values in (*stock.numbers.values(), *stock.terms.values(), *stock.rivals.values()):
             values[:] = sorted(set(values))
         return stock
 
@@ -129,7 +162,8 @@ def _numbers(step: str, stock: Stock) -> Iterator[Site]:
     right = {match.span("right") for match in numbers.results(step)}
     for match in numbers.numbers(step):
         others = tuple(value for value in stock.numbers[numbers.form(match[0])] if value != match[0])
-        yield Site("result" if match.span() in right else "number", *match.span(), match[0], (others,), everywhere=True)
+        near = tuple(value for value in others if 1 / _FAR < numbers.ratio(value, match[0]) < _FAR)
+        yield Site("result" if match.span() in right else "number", *match.span(), match[0], (near, others), everywhere=True)
 
 
 def _words(step: str) -> Iterator[Site]:
@@ -142,13 +176,12 @@ def _words(step: str) -> Iterator[Site]:
 
 
 def _polarities(step: str) -> Iterator[Site]:
+    """Where `not` can be put in or taken out. `does not move` is left: `does move` would tell."""
     for match in _VERB.finditer(step):
         verb = match["verb"]
-        if match["not"]:
-            if verb not in ("do", "does", "did"):  # `does move` would tell
-                yield Site("polarity", match.start(), match.end() - 1, f"{verb} not", ((verb,),))
-        elif verb in ("is", "are", "was", "were", "will", "should", "must", "can"):
-            yield Site("polarity", match.start(), match.end() - 1, verb, ((f"{verb} not" if verb != "can" else "cannot",),))
+        negated = "cannot" if verb == "can" else f"{verb} not"
+        old, new = (f"{verb} not", verb) if match["not"] else (verb, negated)
+        yield Site("polarity", match.start(), match.end() - 1, old, ((new,),))
     for match in _CANNOT.finditer(step):
         yield Site("polarity", match.start(), match.end() - 1, "cannot", (("can",),))
 
@@ -157,14 +190,22 @@ def _terms(step: str, question: Question, stock: Stock, taken: list[tuple[int, i
     for start, end in stock.term_spans(step):
         if any(start < other_end and other_start < end for other_start, other_end in taken):
             continue
-        pools = _pools(step, start, end, question)
-        tiers = tuple(tuple(value for value in stock.terms[pool] if value != _plain(step, start, end)) for pool in pools)
+        old = _plain(step, start, end)
+        *near, subject = (
+            tuple(value for value in stock.terms[pool] if value != old) for pool in _pools(step, start, end, question) or [()]
+        )
+        tiers = (tuple(stock.rivals.get(old.lower(), ())), *near)
         if any(tiers):
-            yield Site("term", start, end, _plain(step, start, end), tiers, everywhere=True)
+            yield Site("term", start, end, old, tiers, everywhere=True)
+        if subject:
+            yield Site("distant", start, end, old, (subject,), everywhere=True)
 
 
 def _pools(step: str, start: int, end: int, question: Question) -> list[tuple[str, ...]]:
-    """Pools of terms that can stand here: same frame, number and capitals; of the subject, or with the same ending."""
+    """Pools of terms that can stand here, by what they share with the one that does: head word, ending, subject.
+
+    All are of the same frame (what comes before), number and capitals, so that the sentence stays one.
+    """
     text, before = step[start:end], _WORD_BEFORE.search(step, 0, start)
     word = before[1].lower() if before else ""
     frame = _DETERMINERS.get(word, "preposition" if word in _PREPOSITIONS else "")
@@ -174,7 +215,8 @@ def _pools(step: str, start: int, end: int, question: Question) -> list[tuple[st
     capital = "capital" if re.search(r"[A-Z]", text[1:]) else "small"
     subject, discipline = (str(question.fields.get(name, "")) for name in ("subject", "discipline"))
     common = (frame, plural, capital, "several" if " " in text else "one")
-    return [(*common, "subject", subject), (*common, "ending", discipline, text[-3:].lower())]
+    head = text.rpartition(" ")[2].lower()
+    return [(*common, "head", head), (*common, "ending", discipline, head[-4:]), (*common, "subject", subject)]
 
 
 def _plain(step: str, start: int, end: int) -> str:
@@ -204,18 +246,9 @@ def _is_nameable(term: str) -> bool:
         0 < len(words) <= _LONGEST_TERM_WORDS
         and len(term) >= _SHORTEST_TERM
         and re.fullmatch(r"[a-z][a-z'’ -]*[a-z]", term) is not None
-        and not (
-            len(words) == 1 and (term in _COMMON or term in _classes() or term in _stop_words() or term.endswith(("ing", "ed")))
-        )
+        and not (len(words) == 1 and (term in _COMMON.split() or term in _classes() or term.endswith(("ing", "ed"))))
         and not set(words) & {"is", "are", "it", "this", "was"}
     )
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return ENGLISH_STOP_WORDS
 
 
 @cache
