@@ -5,6 +5,8 @@
     truth       the pocket exam's true steps: marked as using gold, and kept out of tables of methods
     language_model, generative   a model of any backend says, step by step or after a rationale, what it thinks of the reply
     step_verifier   a model trained by `ttc train`: all steps of a reply in one forward pass
+    outcome_verifier   a model trained by `ttc train`, or a public reward model: one score of the whole reply
+    public_verifier   process reward models that others published, each shown replies as in its own training
     aggregate   step scores to one score
 
 A verifier is its frozen config with `open` (see `ttc.protocols.Verifier`); scores are kept in the bank by its content.
@@ -16,17 +18,29 @@ from pydantic import Field
 
 from ttc.plugins import Joined
 from verifiers.confidence import Confidence
+from verifiers.families import PublicVerifier
 from verifiers.generative import Generative
 from verifiers.llm import LanguageModel
+from verifiers.orm import OutcomeVerifier
 from verifiers.prm import StepVerifier
 from verifiers.scripted import Scripted
 from verifiers.truth import Truth
 
 AnyVerifier = Annotated[
-    Scripted | Confidence | Truth | LanguageModel | Generative | StepVerifier,
+    Scripted | Confidence | Truth | LanguageModel | Generative | StepVerifier | OutcomeVerifier | PublicVerifier,
     Field(discriminator="kind"),
     Joined("ttc.verifiers"),
 ]
 """A verifier's config, told apart by `kind`."""
 
-__all__ = ["AnyVerifier", "Confidence", "Generative", "LanguageModel", "Scripted", "StepVerifier", "Truth"]
+__all__ = [
+    "AnyVerifier",
+    "Confidence",
+    "Generative",
+    "LanguageModel",
+    "OutcomeVerifier",
+    "PublicVerifier",
+    "Scripted",
+    "StepVerifier",
+    "Truth",
+]
