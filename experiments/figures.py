@@ -4,6 +4,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.axes import AXES
 from experiments.curves import Curves, Point
 from experiments.numbers import short
 
@@ -11,12 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AXES = {
-    "samples": "samples per question",
-    "completion_tokens": "completion tokens per question",
-    "total_tokens": "tokens per question, prompt included",
-    "flops": "FLOPs per question",
-}
 COLORS = ("#0072b2", "#c75700", "#007f5e", "#b0488b", "#9a6b00", "#1d3f8f", "#6b4c9a")
 """Told apart with any colour vision; each has its own dash and marker besides."""
 DASHES = ("-", "--", ":", "-.")
@@ -37,7 +32,7 @@ def figure(found: Curves, field: str = "", axis: str = "samples") -> "Figure":
 
     Args:
         field: one of `found.fields`, or empty for all questions alone.
-        axis: a key of `AXES`.
+        axis: a key of `experiments.axes.AXES`.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -59,7 +54,7 @@ def figure(found: Curves, field: str = "", axis: str = "samples") -> "Figure":
             panel.grid(axis="y", color="#e2e5e8")
         for panel in panels[len(groups) :]:
             panel.set_visible(False)
-        drawn.supxlabel(AXES[axis])
+        drawn.supxlabel(AXES[axis].title)
         drawn.supylabel("accuracy, %")
         handles, labels = panels[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside upper left", ncols=6, frameon=False)

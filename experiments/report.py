@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from experiments import figures
+from experiments.axes import AXES
 from experiments.curves import Change, Curves, Entrant, Point, values_of
 from experiments.exhibits import GradedDraws, choices, exhibits, status_table
 from experiments.numbers import percent, short, signed
 from experiments.panel import Outcomes
+from experiments.tariffs import read_tariffs
 from experiments.yardsticks import reference_lines
 from ttc.records import Exam
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from experiments.run import Results
 
 _PAGE = Path(__file__).parent / "page"
+SCRIPTS = ("page.js", "panel.js", "tables.js", "charts.js", "samples.js")
+"""In this order: each uses what stands before it, and the charts draw first."""
 
 
 def write_report(path: Path, manifest: Mapping[str, Any], found: Curves, results: "Results") -> None:
@@ -56,7 +60,7 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
     fields = list(dict.fromkeys(field for field in (*found.fields, "topic_difficulty", "subject") if _has(exam, field)))
     shown = exhibits(found, outcomes, exam, graded, fields)
     methods = [(index, entrant) for index, entrant in enumerate(found.entrants) if not entrant.uses_gold]
-    best, lines = best_method(found), gap_lines(found)
+    best, lines, axes = best_method(found), gap_lines(found), _axes(found)
     return environment.get_template("report.html.j2").render(
         name=manifest["name"],
         exam=exam,
@@ -88,12 +92,28 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
         config=yaml.safe_dump(manifest.get("config", {}), sort_keys=False, allow_unicode=True),
         static=Markup(figures.svg(figures.figure(found, primary if len(found.groups) <= 16 else ""))),
         css=Markup((_PAGE / "page.css").read_text(encoding="utf-8")),
-        scripts=[_script(Markup((_PAGE / name).read_text(encoding="utf-8"))) for name in ("charts.js", "samples.js")],
-        curves=_rounded(asdict(found)),
+        scripts=[_script(Markup((_PAGE / name).read_text(encoding="utf-8"))) for name in SCRIPTS],
+        curves=_rounded(asdict(found)) | {"axes": axes},
+        axes=axes,
+        tariff_notes=read_tariffs(manifest).notes,
         index=shown.index,
         exhibits=shown.details,
         pictures=shown.pictures,
     )
+
+
+def _axes(found: Curves) -> list[dict[str, Any]]:
+    """The compute axes, and whether any point of the run is known on them."""
+    points = [point for curve in found.overall.curves for point in curve.points]
+    return [
+        {
+            "key": key,
+            "label": f"{axis.label} ({found.currency})" if key == "money" and found.currency else axis.label,
+            "title": axis.title,
+            "known": any(getattr(point, key) is not None for point in points),
+        }
+        for key, axis in AXES.items()
+    ]
 
 
 def best_method(found: Curves) -> tuple[Entrant, Point] | None:

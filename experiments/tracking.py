@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
+from experiments import axes
 from ttc.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,11 +30,7 @@ if TYPE_CHECKING:
     from experiments.curves import Curves, Point
     from experiments.run import Results
 
-AXES: Mapping[str, Callable[["Point"], float | None]] = {
-    "samples": lambda point: point.samples,
-    "tokens": lambda point: point.total_tokens,
-    "FLOPs": lambda point: point.flops,
-}
+AXES: Mapping[str, Callable[["Point"], float | None]] = {axis.label: attrgetter(axis.key) for axis in axes.AXES.values()}
 """What accuracy is drawn against: axis -> its value at a point, None where unknown."""
 
 _TEXT = 2000

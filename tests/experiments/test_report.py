@@ -14,7 +14,7 @@ from experiments import figures
 from experiments.curves import Change, curves
 from experiments.exhibits import SAMPLES, Exhibits, exhibits, status_table
 from experiments.numbers import percent, signed
-from experiments.report import gap_answer, gap_lines, reading, render, write_report
+from experiments.report import SCRIPTS, gap_answer, gap_lines, reading, render, write_report
 from experiments.run import Plan, Results
 from ttc.grading import Graded
 from ttc.media import media_from_bytes
@@ -116,7 +116,7 @@ def hostile() -> Page:
 
 
 def test_what_a_model_or_a_data_set_wrote_is_text_and_never_markup(hostile):
-    assert len(hostile.code) == 2
+    assert len(hostile.code) == len(SCRIPTS)
     assert hostile.handlers == []
     assert "img" not in hostile.tags
     assert HOSTILE in hostile.text

@@ -17,7 +17,7 @@ from experiments.config import RunConfig
 from experiments.curves import Curves
 from experiments.folder import claim, read_config
 from experiments.run import Results, plan
-from experiments.tracking import points, tracked
+from experiments.tracking import AXES, points, tracked
 from ttc.errors import UserError
 
 wandb = pytest.importorskip("wandb")
@@ -140,7 +140,7 @@ def check_records(run: list[Any], found: Curves) -> None:
     kinds = Counter(record.WhichOneof("record_type") for record in run)
     assert kinds["exit"] == 1
     steps = {record.metric.glob_name: record.metric.step_metric for record in run if record.metric.glob_name}
-    assert steps == {f"by {axis}*": f"axis/{axis}" for axis in ("samples", "tokens", "FLOPs")}
+    assert steps == {f"by {axis}*": f"axis/{axis}" for axis in AXES}
     summary = {
         item.key or "/".join(item.nested_key): item.value_json
         for record in run
