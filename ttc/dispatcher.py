@@ -7,17 +7,17 @@ idles between batches. Every sample goes to the bank before anybody sees it.
 import asyncio
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from ttc import keys, media
+from ttc import keys
 from ttc.bank import Bank, Writer
-from ttc.errors import BackendUnavailable, MediaError, UserError
+from ttc.errors import BackendUnavailable, UserError
+from ttc.inbox import Order, Queue
 from ttc.protocols import Backend
-from ttc.records import Prompt, Question, Request, Sample, SampleStatus, Sampling, Usage
+from ttc.records import Prompt, Question, Sample, SampleStatus, Sampling, Usage
 
 Loaded = TypeVar("Loaded")
 
@@ -26,23 +26,11 @@ class Stopped(BackendUnavailable):
     """The run was asked to stop; what was in flight is committed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A request whose media are not decoded yet."""
-
-    key: str
-    question_id: str
-    prompt: Prompt
-    sampling: Sampling
-    first: int
-    n: int
-    prefix: tuple[int, ...]
-
-
 @dataclass(slots=True)
 class _Line:
     """All samples of one key, here or on their way."""
 
+    question_id: str
     samples: dict[int, Sample] = field(default_factory=dict)
     ordered: int = 0
     """Indices below this are in `samples` or with the engine."""
@@ -60,72 +48,6 @@ class _Line:
             if n <= first_missing and not future.done():
                 future.set_result(None)
         self.waiting = [(n, future) for n, future in self.waiting if not future.done()]
-
-
-class Queue:
-    """The inbox of an engine. Decodes media as requests are taken; what cannot be asked becomes samples at once.
-
-    An engine that never looks at media is given none, so that it can serve questions whose media are not at hand.
-    """
-
-    def __init__(self, refuse: Callable[[Order, SampleStatus, str], None], *, decode: bool = True) -> None:
-        self._orders: deque[Order] = deque()
-        self._condition = threading.Condition()
-        self._over = False
-        self._stopped = False
-        self._refuse, self._decode = refuse, decode
-
-    @property
-    def stopped(self) -> bool:
-        """See `ttc.protocols.Inbox`."""
-        return self._stopped
-
-    def put(self, orders: Iterable[Order]) -> None:
-        """Queue orders behind those that wait."""
-        with self._condition:
-            self._orders.extend(orders)
-            self._condition.notify()
-
-    def end(self, *, drop: bool = False) -> None:
-        """No more orders will come; with `drop`, those that wait are given up too."""
-        with self._condition:
-            self._over = True
-            if drop:
-                self._stopped = True
-                self._orders.clear()
-            self._condition.notify()
-
-    def take(self, *, wait: bool) -> Request | None:
-        """See `ttc.protocols.Inbox`."""
-        while (order := self._next(wait)) is not None:
-            if order.prompt.problem:
-                self._refuse(order, "rejected", order.prompt.problem)
-                continue
-            try:
-                parts = order.prompt.media_parts if self._decode else ()
-                images = tuple(media.load_images(part) for part in parts)
-            except MediaError as error:
-                self._refuse(order, "media", str(error))
-                continue
-            seed = keys.base_seed(order.key) + order.first
-            return Request(
-                order.key,
-                order.question_id,
-                order.prompt,
-                images,
-                order.sampling,
-                order.first,
-                order.n,
-                seed,
-                order.prefix,
-            )
-        return None
-
-    def _next(self, wait: bool) -> Order | None:
-        with self._condition:
-            while wait and not self._orders and not self._over:
-                self._condition.wait()
-            return self._orders.popleft() if self._orders else None
 
 
 class Dispatcher:
@@ -177,17 +99,28 @@ class Dispatcher:
         return keys.request_key(question, prompt, self._identity, sampling, self._run_seed, prefix)
 
     async def samples(
-        self, question: Question, prompt: Prompt, sampling: Sampling, n: int, prefix: tuple[int, ...] = ()
+        self,
+        question: Question,
+        prompt: Prompt,
+        sampling: Sampling,
+        n: int,
+        prefix: tuple[int, ...] = (),
+        *,
+        run_seed: int | None = None,
     ) -> list[Sample]:
         """Samples 0 to n - 1 of a prompt, drawn only where the bank has none.
+
+        Args:
+            run_seed: in place of the run's own.
 
         Raises:
             BackendUnavailable: the engine gave up or the run was stopped; what was finished is committed.
         """
-        key = self.key(question, prompt, sampling, prefix)
+        seed = self._run_seed if run_seed is None else run_seed
+        key = keys.request_key(question, prompt, self._identity, sampling, seed, prefix)
         line = self._lines.get(key)
         if line is None or n > line.ordered:
-            await self._read(Order(key, question.id, prompt, sampling, 0, n, prefix), question)
+            await self._read(Order(key, question.id, prompt, sampling, 0, n, prefix, seed), question)
             line = self._lines[key]
         if self._failure is not None:
             raise self._failure
@@ -228,9 +161,9 @@ class Dispatcher:
         batch, self._unread, self._reading = self._unread, [], None
         fresh = {order.key for order, _ in batch if order.key not in self._lines}
         found = await asyncio.to_thread(self._bank.samples, fresh) if fresh else {}
-        for key in fresh:
-            self._lines.setdefault(key, _Line(samples=dict(found.get(key, {}))))
         for order, question in batch:
+            if order.key not in self._lines:
+                self._lines[order.key] = _Line(order.question_id, dict(found.get(order.key, {})))
             missing = self._missing(order)
             if missing and self._failure is None:
                 self._describe(order, question)
@@ -238,7 +171,7 @@ class Dispatcher:
                 self._queue.put(missing)
 
     def _describe(self, order: Order, question: Question) -> None:
-        what = keys.description(question, order.prompt, self._identity, order.sampling, self._run_seed, order.prefix)
+        what = keys.description(question, order.prompt, self._identity, order.sampling, order.run_seed, order.prefix)
         self._writer.describe(order.key, order.question_id, what)
 
     def _missing(self, order: Order) -> list[Order]:
@@ -249,10 +182,13 @@ class Dispatcher:
         line.ordered = max(line.ordered, order.n)
         starts = sorted(index for index in gaps if index - 1 not in gaps)
         ends = sorted(index + 1 for index in gaps if index + 1 not in gaps)
-        return [
-            Order(order.key, order.question_id, order.prompt, order.sampling, start, end - start, order.prefix)
-            for start, end in zip(starts, ends, strict=True)
-        ]
+        return [replace(order, first=start, n=end - start) for start, end in zip(starts, ends, strict=True)]
+
+    def forget(self, question_id: str) -> None:
+        """Let go of a question's samples, which the bank holds, and of what is known of them. Nobody may be waiting for it."""
+        settled = [key for key, line in self._lines.items() if line.question_id == question_id and not line.missing]
+        for key in settled:
+            del self._lines[key]
 
     def stop(self) -> None:
         """Let the engine finish what it has taken, commit it, and end the run with `Stopped`."""
