@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 
 DRAWS = 10_000
 LEVEL = 0.95
+FEW = 5
+"""Clusters below which a bootstrap of what departs from a bound is a bootstrap of next to nothing."""
 CELLS = 1 << 18
 """Random numbers held at once: a block should fit into the cache."""
 
@@ -32,7 +34,7 @@ class Interval:
     clusters: int
     """Independent units behind it: below 30, read the interval as too narrow."""
     method: str
-    """`bootstrap`, `t`, `clopper-pearson`, or `vacuous` where a single cluster says nothing."""
+    """`bootstrap`, `t`, `clopper-pearson` (or wider), or `vacuous` where a single cluster says nothing."""
 
 
 def cluster_sums(values_QK: ArrayLike, clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +77,8 @@ def intervals(
 ) -> list[Interval]:
     """One interval per column by percentile of the cluster bootstrap.
 
-    A column that is all at one bound has nothing to resample and gets Clopper-Pearson over its clusters; one cluster alone says
+    Resamples know nothing that the sample lacks. Where fewer than `FEW` clusters carry all that departs from a bound (a level
+    with all wrong, or nearly all), the interval is widened to Clopper-Pearson's over the clusters; one cluster alone says
     nothing, and gets the bounds.
 
     Args:
@@ -87,14 +90,25 @@ def intervals(
         return [Interval(float(mean), *bounds, 1, "vacuous") for mean in mean_K]
     tail = 100 * (1 - level) / 2
     low_K, high_K = np.percentile(bootstrap_means(values_QK, clusters, draws=draws, seed=seed), [tail, 100 - tail], axis=0)
-    table_QK, out = np.asarray(values_QK, dtype=float), []
-    for column, mean, low, high in zip(table_QK.T, mean_K, low_K, high_K, strict=True):
-        if bounds == (0.0, 1.0) and column[0] in bounds and np.all(column == column[0]):
-            low, high = clopper_pearson(count * int(column[0]), count, level=level)
-            out.append(Interval(float(mean), low, high, count, "clopper-pearson"))
+    few_K = _carriers(sums_CK, sizes_C) < FEW if bounds == (0.0, 1.0) else np.zeros(len(mean_K), dtype=bool)
+    out = []
+    for mean, low, high, few in zip(mean_K.tolist(), low_K.tolist(), high_K.tolist(), few_K, strict=True):
+        if few:
+            least, most = clopper_pearson(count * mean, count, level=level)
+            out.append(Interval(mean, min(low, least), max(high, most), count, "clopper-pearson"))
         else:
-            out.append(Interval(float(mean), float(low), float(high), count, "bootstrap"))
+            out.append(Interval(mean, low, high, count, "bootstrap"))
     return out
+
+
+def _carriers(sums_CK: FloatArray, sizes_C: FloatArray) -> FloatArray:
+    """How many clusters carry what departs from the nearer bound, 0 or 1: as many equal ones would have such squares."""
+    found_K = np.full(sums_CK.shape[1], np.inf)
+    for departure_CK in (sums_CK, sizes_C[:, None] - sums_CK):
+        squares_K = (departure_CK**2).sum(axis=0)
+        share_K = np.divide(departure_CK.sum(axis=0) ** 2, squares_K, out=np.zeros_like(squares_K), where=squares_K > 0)
+        found_K = np.minimum(found_K, share_K)
+    return found_K
 
 
 def interval(
@@ -104,8 +118,8 @@ def interval(
     return intervals(np.asarray(values, dtype=float)[:, None], clusters, draws=draws, seed=seed, level=level)[0]
 
 
-def clopper_pearson(right: int, n: int, *, level: float = LEVEL) -> tuple[float, float]:
-    """Exact interval of a proportion: 0 of 20 allows up to 0.168."""
+def clopper_pearson(right: float, n: int, *, level: float = LEVEL) -> tuple[float, float]:
+    """Exact interval of a proportion: 0 of 20 allows up to 0.168. Between whole numbers it goes on smoothly."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

@@ -52,7 +52,8 @@ def draw(
 
     for name, checked in points(config, assignments or []).items():
         planned, bank = plan(checked), Bank(checked.bank)
-        with drawing(name, lacking(bank, planned.wanted(checked.backend.identity()))) as on_sample:
+        wanted = planned.wanted(checked.backend.identity())
+        with drawing(name, lacking(bank, wanted), wanted) as on_sample:
             draw_all(planned, checked.backend, bank, on_sample=on_sample)
 
 
@@ -63,7 +64,7 @@ def _count(name: str, config: "RunConfig") -> None:
         UserError: all that is missing here, in one line.
     """
     from experiments.doctor import lacks
-    from experiments.run import lacking, plan
+    from experiments.run import check_archive, lacking, plan
     from ttc.bank import Bank
     from ttc.errors import UserError
 
@@ -80,6 +81,8 @@ def _count(name: str, config: "RunConfig") -> None:
     local = config.benchmark.model_copy(update={"fetch": False}) if fetches else config.benchmark
     planned = tried(lambda: plan(config.model_copy(update={"benchmark": local})))
     identity = tried(config.backend.identity)
+    if planned is not None and identity is not None:
+        tried(lambda: check_archive(planned, Bank(config.bank)))
     absent = "" if planned is None or fetches else _absent_videos(planned.exam)
     if config.placement is not None:
         tried(lambda: _check_placement(config))
@@ -120,7 +123,7 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, group: str | None,
     from experiments import folder as folders
     from experiments.commands.results import write_results
     from experiments.progress import drawing
-    from experiments.run import execute, lacking, plan
+    from experiments.run import check_archive, execute, lacking, plan
     from experiments.tracking import tracked
     from ttc.bank import Bank
     from ttc.errors import UserError
@@ -129,14 +132,16 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, group: str | None,
     if absent := _absent_videos(planned.exam):
         raise UserError(f"{name}: {absent}")
     bank = Bank(config.bank)
-    missing = lacking(bank, planned.wanted(config.backend.identity()))
+    wanted = planned.wanted(config.backend.identity())
+    check_archive(planned, bank)
+    missing = lacking(bank, wanted)
     folders.claim(folder, config, replace=replace)
     apart = missing if config.placement is not None else 0
     if config.placement is not None and apart:
         _check_placement(config)
         config.placement.sample(folder / "config.yaml")
     with tracked(config, folder, name=name, group=group) as publish:
-        with drawing(name, missing - apart) as on_sample:
+        with drawing(name, missing - apart, wanted) as on_sample:
             results = execute(planned, config.backend, bank, run=name, on_sample=on_sample)
         facts = folders.manifest(results, config.backend, name)
         folders.save(folder, results, facts)

@@ -159,7 +159,7 @@ def test_the_table_shows_every_strategy_and_k_in_percent_within_80_columns():
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(table(curves(questions, outcomes), "topic_difficulty"))
     text = console.export_text()
-    assert "75.0 50-100" in text
+    assert "75.0 6-100" in text
     assert "vote@16" in text
     assert "420" in text
     assert "…" not in text

@@ -79,6 +79,29 @@ def test_a_level_that_is_all_wrong_or_all_right_gets_clopper_pearson():
     assert interval([0.0] * 40, np.arange(20).repeat(2).tolist()).high == none.high  # clusters, not questions
 
 
+def test_a_level_that_is_nearly_all_wrong_is_not_surer_than_one_that_is_all_wrong():
+    none, nearly = interval([0.0] * 20, range(20)), interval([0.0] * 19 + [0.05], range(20))
+    assert nearly.high > none.high
+    assert nearly.high == pytest.approx(none.high, abs=0.01)
+    assert (nearly.method, nearly.low < nearly.mean) == ("clopper-pearson", True)
+    right = interval([1.0] * 19 + [0.95], range(20))
+    assert (right.low, right.high) == pytest.approx((1 - nearly.high, 1 - nearly.low))
+    assert interval([0.05, 0.04] * 10, range(20)).method == "bootstrap"  # all of them say the same
+
+
+def test_intervals_cover_rare_successes_where_resamples_alone_do_not():
+    rng = np.random.default_rng(5)
+    covered = {"interval": 0, "bootstrap": 0}
+    for seed in range(200):
+        values = rng.beta(0.006, 0.294, 20)  # mean 0.02: one question in fifty is solved
+        found = interval(values, range(20), draws=300, seed=seed)
+        low, high = np.quantile(bootstrap_means(values[:, None], range(20), draws=300, seed=seed), (0.025, 0.975))
+        covered["interval"] += found.low <= 0.02 <= found.high
+        covered["bootstrap"] += low <= 0.02 <= high
+    assert covered["interval"] >= 186
+    assert covered["bootstrap"] < 120
+
+
 def test_clopper_pearson_limits_are_where_the_binomial_tails_reach_a_half_of_the_error():
     low, high = clopper_pearson(3, 12)
     assert sum(comb(12, x) * low**x * (1 - low) ** (12 - x) for x in range(3, 13)) == pytest.approx(0.025)
