@@ -66,11 +66,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _checked(self) -> "RunConfig":
         names = [strategy_name(strategy) for strategy in self.strategies]
-        # One that is run live has a point for each n it is listed with; others have all points from their largest.
-        points = [
-            (name, None if hasattr(s, "draw") else getattr(s, "n", None))
-            for name, s in zip(names, self.strategies, strict=True)
-        ]
+        # One that is run live has a point for each budget it is listed with; others have all points from their largest.
+        points = [(name, None if hasattr(s, "draw") else budget_of(s)) for name, s in zip(names, self.strategies, strict=True)]
         for name, n in zip(names, (getattr(s, "n", 1) for s in self.strategies), strict=True):
             if n > MOST_SAMPLES:
                 raise ValueError(f"strategy {name} asks for n={n} samples of each question; {MOST_SAMPLES:,} is the most")
@@ -124,9 +121,20 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         return strategy.uses_gold or (verifier is not None and self.verifiers[verifier].uses_gold)
 
 
+def budget_field(strategy: Any) -> str:
+    """The setting in which the points of one curve differ: a budget of tokens where one is given, else n or its own `size`."""
+    limited = getattr(strategy, "budget_tokens", None) is not None
+    return "budget_tokens" if limited else getattr(strategy, "size", "n")
+
+
+def budget_of(strategy: Any) -> int | None:
+    """Its value; None for a strategy without such a setting."""
+    return getattr(strategy, budget_field(strategy), None)
+
+
 def strategy_name(strategy: Any) -> str:
-    """Short unique name of a configured strategy: its kind, and every setting that is not the default, but for n."""
-    settings = strategy.model_dump(exclude_defaults=True, exclude={"kind", "n"})
+    """Name of a strategy's curve: its kind, and every setting that is not the default, but for its budget."""
+    settings = strategy.model_dump(exclude_defaults=True, exclude={"kind", "n", budget_field(strategy)})
     inside = ",".join(f"{key}={value}" for key, value in settings.items())
     return f"{strategy.kind}({inside})" if inside else strategy.kind
 

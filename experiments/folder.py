@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import yaml
 from pydantic import TypeAdapter
 
-from experiments.config import RunConfig, read_yaml, strategy_name, validate
+from experiments.config import RunConfig, budget_field, read_yaml, strategy_name, validate
 from experiments.halves import Halves, halved
 from experiments.panel import Outcomes
 from experiments.run import Results
@@ -99,7 +99,7 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
         "config": config.model_dump(mode="json"),
         "identity": dict(backend.identity()),
         "shape": None if shape is None else asdict(shape),
-        "strategies": {strategy_name(s): _strategy_facts(s, config) for s in config.strategies},
+        "strategies": _all_facts(config),
         "engines": results.engines,
         "judged": decided(v for by_id in results.graded.values() for one in by_id.values() for v in one.verdicts),
         "executed": asdict(results.executed),
@@ -107,6 +107,17 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
         "yardsticks": yardsticks(exam),
         "versions": {package: version(package) for package in used},
     }
+
+
+def _all_facts(config: RunConfig) -> dict[str, dict[str, Any]]:
+    """By name of the curve; the budget of one that has several is their list."""
+    found: dict[str, dict[str, Any]] = {}
+    for strategy in config.strategies:
+        facts, field = _strategy_facts(strategy, config), budget_field(strategy)
+        if before := found.get(strategy_name(strategy)):
+            facts[field] = sorted([facts[field], *([before[field]] if isinstance(before[field], int) else before[field])])
+        found[strategy_name(strategy)] = facts
+    return found
 
 
 def _strategy_facts(strategy: Any, config: RunConfig) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, get_args
 
 from experiments.binding import bind
-from experiments.config import RunConfig, strategy_name
+from experiments.config import RunConfig, budget_of, strategy_name
 from experiments.curves import check_fields
 from experiments.expectations import expectations
 from experiments.limit import limited
@@ -37,6 +37,10 @@ Outcomes = Mapping[str, Mapping[str, list[tuple[int, Outcome]]]]
 """Strategy name -> question id -> (k, outcome) in rising k."""
 
 
+Live = dict[tuple[str, int | None], dict[str, Solved]]
+"""Strategy name and n, where it has one -> question id -> what came of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a run needs, before anything is drawn."""
@@ -51,6 +55,8 @@ class Plan:
     """By verifier, a reply's score as frozen on dev, where the config names a file."""
     notes: tuple[str, ...] = ()
     """Strategies of the config that were turned off, and why."""
+    live: Sequence[tuple[Any, Question]] = ()
+    """What is run as it goes: each such strategy on each question."""
 
     def prompt(self, question: Question, style: str) -> Prompt:
         """The prompt of one style under this run's prompt settings."""
@@ -87,8 +93,8 @@ class Results:
     plan: Plan
     graded: dict[str, dict[str, Graded]] = field(default_factory=dict)
     """Draw label -> question id -> graded samples."""
-    live: dict[tuple[str, int | None], dict[str, Solved]] = field(default_factory=dict)
-    """Strategy name and n, where it has one -> question id -> what it stands by and what it cost, if it was run live."""
+    live: Live = field(default_factory=dict)
+    """Strategy name and budget, where it has one -> question id -> what it stands by and what it cost, if it was run live."""
     outcomes: dict[str, dict[str, list[tuple[int, Outcome]]]] = field(default_factory=dict)
     """Strategies in the config's order."""
     pools: dict[str, dict[str, Pool]] = field(default_factory=dict)
@@ -117,7 +123,10 @@ def plan(config: RunConfig) -> Plan:
             label, whole = draw_label(draw), draw.model_copy(update={"cap_tokens": None})
             draws[label] = max(draws.get(label, whole), whole, key=lambda d: d.n)
     asked = opened(exam) if config.prompt.options == "none" else exam
-    return Plan(config, asked, draws, _examples(config), bound.calibrated, bound.notes)
+    live = [
+        (strategy, question) for strategy in config.strategies if not hasattr(strategy, "draw") for question in asked.questions
+    ]
+    return Plan(config, asked, draws, _examples(config), bound.calibrated, bound.notes, live)
 
 
 def _examples(config: RunConfig) -> list[Example]:
@@ -180,7 +189,16 @@ Drawn = dict[str, dict[str, list[Sample]]]
 
 def draw_all(plan: Plan, backend: Backend, bank: Bank, *, on_sample: Callable[[Sample], None] = lambda sample: None) -> Drawn:
     """The plan's samples by draw label and question id, without grading. Raises as `execute`."""
-    return asyncio.run(_draw(plan, backend, bank, Results(plan), "", on_sample))
+    return draw_and_solve(plan, backend, bank, on_sample=on_sample)[0]
+
+
+def draw_and_solve(
+    plan: Plan, backend: Backend, bank: Bank, *, on_sample: Callable[[Sample], None] = lambda sample: None
+) -> tuple[Drawn, Live]:
+    """The plan's samples, and what came of its live strategies. Raises as `execute`."""
+    results = Results(plan)
+    drawn = asyncio.run(_draw(plan, backend, bank, results, "", on_sample))
+    return drawn, results.live
 
 
 async def _draw(
@@ -191,25 +209,24 @@ async def _draw(
     drawn: Drawn = {label: {} for label in plan.draws}
     async with Dispatcher(backend, bank, run_seed=plan.config.seed, run=run, on_sample=on_sample) as dispatcher:
         scoring = Scoring(plan.config.verifiers, bank, dispatcher.writer, calibrated=plan.calibrated)
+        shape = backend.shape()
         try:
             with scoring, dispatcher.stopping_on_signals():
                 async with asyncio.TaskGroup() as tasks:
                     for label, draw in plan.draws.items():
                         for question in plan.exam.questions:
                             tasks.create_task(_draw_one(plan, dispatcher, question, draw, drawn[label]))
-                    for strategy in plan.config.strategies:
-                        if not hasattr(strategy, "draw"):
-                            for question in plan.exam.questions:
-                                session = Session(
-                                    question,
-                                    dispatcher,
-                                    plan.prompt,
-                                    plan.config.sampling,
-                                    shape=backend.shape(),
-                                    budget_tokens=getattr(strategy, "budget_tokens", None),
-                                    verification=scoring,
-                                )
-                                tasks.create_task(_solve_one(session, strategy, results))
+                    for strategy, question in plan.live:
+                        session = Session(
+                            question,
+                            dispatcher,
+                            plan.prompt,
+                            plan.config.sampling,
+                            shape=shape,
+                            budget_tokens=getattr(strategy, "budget_tokens", None),
+                            verification=scoring,
+                        )
+                        tasks.create_task(_solve_one(session, strategy, results))
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
         results.executed = dispatcher.executed + scoring.executed
@@ -226,7 +243,7 @@ async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
         selection = await strategy.solve(session)
     except BudgetSpent as spent:
         selection = Selection(None, reason=str(spent))
-    place = strategy_name(strategy), getattr(strategy, "n", None)
+    place = strategy_name(strategy), budget_of(strategy)
     results.live.setdefault(place, {})[session.question.id] = Solved(
         selection, session.usage, session.path, session.reread_tokens
     )
@@ -280,7 +297,7 @@ def _evaluate(results: Results, backend: Backend) -> None:
 
 
 def _evaluate_live(results: Results, bank: Bank) -> None:
-    """A point for each n of every strategy that was run live; without an n, the most samples it took on any question."""
+    """A point for each budget of every strategy that was run live; without one, the most samples it took on any question."""
     plan = results.plan
     by_id = {question.id: question for question in plan.exam.questions}
     for (name, n), found in sorted(results.live.items(), key=lambda item: item[0][1] or 0):

@@ -52,7 +52,10 @@ class Engine(Protocol):
 
 
 class Backend(Protocol):
-    """Config of an engine: cheap to hold, heavy to open. One whose `reads_media` is False is given no images."""
+    """Config of an engine: cheap to hold, heavy to open. One whose `reads_media` is False is given no images.
+
+    One that works on devices of ours has `devices`, their number: its device time is then kept with its samples.
+    """
 
     def identity(self) -> Mapping[str, object]:
         """What determines the samples: model, revision or content hash, adapter, dtype, pixels, template arguments.
@@ -159,7 +162,10 @@ class Strategy(Protocol):
     """True for what needs the truth, such as the oracle: kept out of tables of methods."""
 
     async def solve(self, session: Session) -> Selection:
-        """Run live on one question, all compute through the session."""
+        """Run live on one question, all compute through the session.
+
+        A strategy listed several times becomes one curve over its n, or over the setting that its `size: ClassVar[str]` names.
+        """
         ...
 
 

@@ -121,7 +121,7 @@ def test_the_whole_experiment_runs_where_data_and_a_model_are_there(
     assert kinds == ["direct", "cot", "vote", "best_of_n", "rejection", "beam_search", "oracle"]
     points = {curve.strategy.partition("(")[0]: [point.k for point in curve.points] for curve in found.overall.curves}
     assert all(points[kind] == [1, 4] for kind in ("vote", "best_of_n", "rejection", "oracle"))
-    assert points["beam_search"] == [16]
+    assert points["beam_search"] == [4]
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert all(f'data-field="{field}"' in page for field in found.fields)
 

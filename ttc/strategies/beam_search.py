@@ -1,7 +1,7 @@
 """Search over steps: one beam, or many independent ones."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ class BeamSearch(StepSearch, frozen=True, extra="forbid"):
     """
 
     kind: Literal["beam_search"] = "beam_search"
+    size: ClassVar[str] = "width"
     width: int = Field(default=4, gt=0)
     """Chains kept."""
     expand: int = Field(default=4, gt=0)
@@ -38,6 +39,7 @@ class DVTS(StepSearch, frozen=True, extra="forbid"):
     et al. 2024, "Scaling test-time compute with open models")."""
 
     kind: Literal["dvts"] = "dvts"
+    size: ClassVar[str] = "subtrees"
     subtrees: int = Field(default=4, gt=0)
     """Independent searches, each keeping one chain."""
     expand: int = Field(default=4, gt=0)

@@ -35,6 +35,8 @@ class BudgetForcing(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: int | None = Field(default=None, gt=0)
     """Completion tokens after which nothing further is drawn."""
     uses_gold: ClassVar[bool] = False
+    size: ClassVar[str] = "min_thinking"
+    """The setting in which the points of its curve differ, where they have no `budget_tokens`."""
 
     @model_validator(mode="after")
     def _in_order(self) -> "BudgetForcing":

@@ -62,6 +62,8 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: int | None = Field(default=None, gt=0)
     """Policy and verifier tokens after which no further round begins; the last one may go beyond."""
     uses_gold: ClassVar[bool] = False
+    size: ClassVar[str]
+    """The setting in which the points of its curve differ, where they have no `budget_tokens`."""
 
     async def grow(self, session: Session, chains: Sequence[Chain], n: int = 1) -> list[list[Chain]]:
         """For each chain, `n` scored children with one step more; equal ones both, for they are paid for.

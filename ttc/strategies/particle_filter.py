@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import exp
 from random import Random
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,6 +21,7 @@ class ParticleFilter(StepSearch, frozen=True, extra="forbid"):
     """
 
     kind: Literal["particle_filter"] = "particle_filter"
+    size: ClassVar[str] = "particles"
     particles: int = Field(default=8, gt=0)
     """Chains at any time; a good one may be among them several times, and its copies go on apart."""
     resampling_temperature: float = Field(default=1.0, gt=0)

@@ -34,6 +34,8 @@ class Revision(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: int | None = Field(default=None, gt=0)
     """Completion tokens after which no further round begins; the last one may go beyond."""
     uses_gold: ClassVar[bool] = False
+    size: ClassVar[str] = "rounds"
+    """The setting in which the points of its curve differ, where they have no `budget_tokens`."""
 
     async def solve(self, session: Session) -> Selection:
         """Draw a reply, and have it revised until it stays or the rounds are over."""
