@@ -43,16 +43,21 @@ def tariffs(config: RunConfig, graded: Mapping[str, Mapping[str, Graded]]) -> Ta
     Args:
         graded: draw label -> question id -> samples, for what was measured.
     """
-    backend = config.backend
-    prices = config.costs.prices or getattr(backend, "prices", None)
-    called_each = getattr(backend, "multiple", None) == "separate"
-    rereads = called_each if config.costs.rereads is None else config.costs.rereads
-    costs = config.costs.model_copy(update={"prices": prices, "rereads": rereads})
+    costs = costs_of(config)
     measured = seconds_per_token(graded) if costs.throughput == "measured" else None
     found = {
         strategy_name(strategy): costs.tariff(getattr(strategy, "verifier", None), measured) for strategy in config.strategies
     }
     return Tariffs(found, _currency(costs, found), measured)
+
+
+def costs_of(config: RunConfig) -> Costs:
+    """The config's costs; what they leave out is as the backend has it."""
+    backend = config.backend
+    prices = config.costs.prices or getattr(backend, "prices", None)
+    called_each = getattr(backend, "multiple", None) == "separate"
+    rereads = called_each if config.costs.rereads is None else config.costs.rereads
+    return config.costs.model_copy(update={"prices": prices, "rereads": rereads})
 
 
 def _currency(costs: Costs, found: Mapping[str, Tariff]) -> str:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ttc.backends.archive import Archive
 from ttc.backends.openai import OpenAI
 from ttc.backends.replay import Replay
 from ttc.backends.scripted import Scripted
@@ -11,4 +12,6 @@ from ttc.backends.transformers import Transformers
 from ttc.backends.vllm import VLLM
 from ttc.plugins import Joined
 
-AnyBackend = Annotated[Transformers | VLLM | OpenAI | Replay | Scripted, Field(discriminator="kind"), Joined("ttc.backends")]
+AnyBackend = Annotated[
+    Transformers | VLLM | OpenAI | Replay | Archive | Scripted, Field(discriminator="kind"), Joined("ttc.backends")
+]
