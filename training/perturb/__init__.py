@@ -17,7 +17,7 @@ from typing import Literal
 from training.chains import LabelledChain
 from training.perturb.checks import faults
 from training.perturb.numbers import with_changes
-from training.perturb.sites import Family, Site, Stock, sites
+from training.perturb.sites import Family, Site, Stock, sites, word_at
 from ttc.records import Gold
 
 __all__ = ["ErrorKind", "Perturbed", "kinds", "perturb"]
@@ -152,7 +152,7 @@ def _is_new(chain: LabelledChain, place: int, gold: Gold | None, site: Site, new
     golds = {answer.lower() for answer in gold.answers} if gold else set()
     if old_words in new_words or new_words in old_words or old_words.rstrip("s") == new_words.rstrip("s") or new_words in golds:
         return False
-    return re.search(rf"\b{re.escape(new_words)}\b", said if site.everywhere else chain.steps[place].lower()) is None
+    return word_at(said if site.everywhere else chain.steps[place], new) is None
 
 
 def _edited(steps: Sequence[str], place: int, site: Site, new: str) -> tuple[str, ...]:
@@ -171,8 +171,11 @@ def _edited(steps: Sequence[str], place: int, site: Site, new: str) -> tuple[str
 
 
 def _put_everywhere(step: str, old: str, new: str) -> str:
-    for match in reversed(list(re.finditer(rf"(?<![\w-]){re.escape(old)}(?![\w-])", step, re.IGNORECASE))):
-        step = _put(step, *match.span(), new)
+    at = 0
+    while (start := word_at(step, old, at)) is not None:
+        before = len(step)
+        step = _put(step, start, start + len(old), new)
+        at = start + len(old) + len(step) - before
     return step
 
 
@@ -202,7 +205,7 @@ def kind_of(site: Site, chain: LabelledChain, place: int) -> ErrorKind:
         return "logic"
     if site.family == "result":
         return "calculation"
-    if re.search(rf"(?<![\w.]){re.escape(site.old)}(?![\w.])", chain.question.text, re.IGNORECASE):
+    if word_at(chain.question.text, site.old) is not None:
         return "text"
     if _SHOWN.search(chain.steps[place]):
         return "perceptual" if site.family in ("looks", "number") else "domain_perception"

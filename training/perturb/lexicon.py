@@ -1,7 +1,7 @@
 """Words that can stand in each other's place in a sentence and never mean the same.
 
-One class between semicolons, all in one grammatical form, so that a sentence stays one. Both sides are in common use: a word that
-explanations never hold (`departs from`) would tell a planted error by itself.
+One class between semicolons, all in one grammatical form, so that a sentence stays one. Both sides are in common use: a word
+that explanations never hold (`departs from`) would tell a planted error by itself.
 """
 
 LOOKS = """

@@ -52,10 +52,10 @@ _FAR = 3.0
 """Ratio of numbers from which on one is no plausible slip for the other."""
 _LONGEST_TERM_WORDS = 5
 _COMMON = """
-    both all none first second third other others each some many most much more less only also just even very such same
-    with from that they them then there these those what when where which while will your after before under over into between about
-    against during work time process means value high control answer option question video matching region position consideration
-    type form result results change changes effect number case part
+both all none first second third other others each some many most much more less only also just even very such same with from that
+they them then there these those what when where which while will your after before under over into between about against during
+work time process means value high control answer option question video matching region position consideration type form result
+results change changes effect number case part
 """
 """Words that options consist of now and then, and that are no terms."""
 
@@ -136,6 +136,17 @@ def sites(step: str, question: Question, gold: Gold | None, stock: Stock) -> lis
     return found
 
 
+def word_at(text: str, words: str, start: int = 0) -> int | None:
+    """Where words stand in a text as whole words, whatever their case; None where they do not."""
+    folded, wanted = text.lower(), words.lower()
+    while (at := folded.find(wanted, start)) >= 0:
+        before, behind = folded[at - 1 : at], folded[at + len(wanted) : at + len(wanted) + 1]
+        if not any(character.isalnum() or character in "-_" for character in before + behind):
+            return at
+        start = at + 1
+    return None
+
+
 def _letters(step: str, question: Question, gold: Gold | None) -> Iterator[Site]:
     """The letter that a conclusion names, where it is the gold one: released letters can be stale."""
     for match in _CONCLUSION.finditer(step):
@@ -152,10 +163,10 @@ def _options(step: str, question: Question, gold: Gold | None) -> Iterator[Site]
             continue
         text = texts[question.letters.index(letter)]
         others = tuple(other for other in texts if other != text and other and "image" not in other)
-        if len(text) < 2 or not re.search(r"[A-Za-z]", text) or len(text) == 1:
+        if len(text) < 2 or not re.search(r"[A-Za-z]", text):
             continue
-        if match := re.search(rf"(?<![\w-]){re.escape(text)}(?![\w-])", step, re.IGNORECASE):
-            yield Site("option", *match.span(), text, (others,), everywhere=True)
+        if (start := word_at(step, text)) is not None:
+            yield Site("option", start, start + len(text), text, (others,), everywhere=True)
 
 
 def _numbers(step: str, stock: Stock) -> Iterator[Site]:
