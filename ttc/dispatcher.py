@@ -228,10 +228,16 @@ class Dispatcher:
         """On the engine's thread: open, serve, commit."""
         engine = self._load(self._backend.open)
         try:
+            self._queue.at_work.lap()
             for sample in engine.serve(self._queue):
-                self._commit(sample)
+                self._commit(self._timed(sample))
         finally:
             engine.close()
+
+    def _timed(self, sample: Sample) -> Sample:
+        """With its share of the time of the devices, where they are ours."""
+        devices: int | None = getattr(self._backend, "devices", None)
+        return sample if devices is None else replace(sample, device_seconds=devices * self._queue.at_work.lap())
 
     def _served(self, serving: asyncio.Future[None]) -> None:
         stopped = Stopped("stopped; what was in flight is committed, and the same command goes on")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ttc import keys, media
 from ttc.errors import MediaError
 from ttc.records import Prompt, Request, SampleStatus, Sampling
+from ttc.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Queue:
         self._over = False
         self._stopped = False
         self._refuse, self._decode = refuse, decode
+        self.at_work = Stopwatch()
+        """On the engine's thread; it pauses while the engine has nothing to do."""
 
     @property
     def stopped(self) -> bool:
@@ -85,6 +88,7 @@ class Queue:
 
     def _next(self, wait: bool) -> Order | None:
         with self._condition:
-            while wait and not self._orders and not self._over:
-                self._condition.wait()
+            with self.at_work.paused():
+                while wait and not self._orders and not self._over:
+                    self._condition.wait()
             return self._orders.popleft() if self._orders else None

@@ -40,6 +40,11 @@ class Checkpoint(BaseModel, frozen=True, extra="forbid"):
     trust_remote_code: bool = False
     """Run Python code that comes with the model. It can do anything on this machine."""
 
+    @property
+    def devices(self) -> int:
+        """Devices that it works on, for its device time."""
+        return 1
+
     def location(self) -> folder.Location:
         """Where the model is. Raises UserError where it is not."""
         return folder.locate(self.model, self.revision, self.gguf or "config.json")

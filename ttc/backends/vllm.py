@@ -46,6 +46,11 @@ class VLLM(Checkpoint, frozen=True, extra="forbid"):
             raise ValueError(f"vLLM does not read {self.gguf}; use the transformers backend, or the model's safetensors")
         return self
 
+    @property
+    def devices(self) -> int:
+        """As many as hold a part of the model."""
+        return self.tensor_parallel * self.data_parallel
+
     def identity(self) -> Mapping[str, object]:
         """That of the weights; the engine is not part of it, so that engines share samples of one model."""
         own = {"quantization": self.quantization} if self.quantization else {}
