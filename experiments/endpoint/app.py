@@ -1,0 +1,77 @@
+"""The HTTP side: `/v1/chat/completions` and `/v1/models`; told to stop, it finishes what is in flight."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from experiments.config import RunConfig
+from experiments.endpoint.asked import Refused
+from experiments.endpoint.service import Service
+from ttc.errors import BackendUnavailable, UserError
+
+MOST_BYTES = 64 * 1024**2
+"""Of a request; images are most of it."""
+
+
+class Server(uvicorn.Server):
+    """Ends by itself where the engine cannot go on."""
+
+    def __init__(self, config: RunConfig, host: str, port: int) -> None:
+        """Raises UserError as `Service` does."""
+        self.service = Service(config)
+        self.failure: BackendUnavailable | None = None
+        """Why it ended."""
+        routes = [
+            Route("/v1/models", self._models),
+            Route("/v1/chat/completions", self._complete, methods=["POST"]),
+        ]
+        app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: _unknown, 405: _unknown})
+        super().__init__(uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="on"))
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with self.service:
+            host, port = self.config.host, self.config.port
+            print(f"serving {', '.join(self.service.strategies)} at http://{host}:{port}/v1", flush=True)
+            yield
+
+    async def _models(self, request: Request) -> JSONResponse:
+        models = [{"id": name, "object": "model", "created": 0, "owned_by": "ttc"} for name in self.service.strategies]
+        return JSONResponse({"object": "list", "data": models})
+
+    async def _complete(self, request: Request) -> JSONResponse:
+        try:
+            return JSONResponse(await self.service.complete(await _body(request)))
+        except Refused as refused:
+            return JSONResponse(refused.body, status_code=refused.status)
+        except BackendUnavailable as error:
+            self.failure, self.should_exit = error, True
+            return _error(error, 503)
+        except UserError as error:
+            return _error(error, 500)
+
+
+def _error(error: UserError, status: int) -> JSONResponse:
+    return JSONResponse(Refused(str(error), status=status).body, status_code=status)
+
+
+async def _unknown(request: Request, error: Exception) -> JSONResponse:
+    status = getattr(error, "status_code", 404)
+    refused = Refused(
+        f"there is no {request.method} {request.url.path}; see /v1/models and /v1/chat/completions", status=status
+    )
+    return JSONResponse(refused.body, status_code=status)
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise Refused(f"a request may have {MOST_BYTES:,} bytes; send fewer or smaller images", status=413)
+    return bytes(body)

@@ -1,0 +1,166 @@
+"""Strategies at work on questions that come one by one: bank, engine and verifiers of a run, opened once."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from typing import Any, Self
+
+from experiments.binding import bind
+from experiments.config import RunConfig, strategy_name
+from experiments.endpoint.asked import Asked, Put, Refused
+from ttc.bank import Bank
+from ttc.dispatcher import Dispatcher
+from ttc.draw import Draw
+from ttc.errors import BudgetSpent, UserError
+from ttc.records import Answer, Prompt, Question, Sample, Sampling, Selection
+from ttc.scoring import Scoring
+from ttc.session import Session
+
+
+class Seeded:
+    """A source whose samples hang on the client's seed, where it sends one."""
+
+    def __init__(self, dispatcher: Dispatcher, seed: int | None) -> None:
+        self._dispatcher, self._seed = dispatcher, seed
+
+    async def samples(
+        self, question: Question, prompt: Prompt, sampling: Sampling, n: int, prefix: tuple[int, ...] = ()
+    ) -> list[Sample]:
+        """See `ttc.session.Source`."""
+        return await self._dispatcher.samples(question, prompt, sampling, n, prefix, run_seed=self._seed)
+
+    async def token_ids(self, text: str) -> tuple[int, ...]:
+        """See `ttc.session.Source`."""
+        return await self._dispatcher.token_ids(text)
+
+
+class Watched(Session):
+    """A session that remembers what it drew, to tell the votes."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.seen: list[Sample] = []
+
+    async def draw(self, draw: Draw) -> list[Sample]:
+        """See `Session.draw`."""
+        samples = await super().draw(draw)
+        self.seen += samples
+        return samples
+
+    def votes(self) -> dict[str, int]:
+        """How many of the whole replies gave each answer, the most common first; an answer is named as it was first given."""
+        answers = self.answers(self.seen)
+        classes = self.classes(answers)
+        names = {one: words(answer) for one, answer in zip(reversed(classes), reversed(answers), strict=True)}
+        return {names[one]: count for one, count in Counter(one for one in classes if one is not None).most_common()}
+
+
+class Service:
+    """The strategies of a config by name. Use as an async context manager."""
+
+    def __init__(self, config: RunConfig) -> None:
+        """Raises UserError for a strategy that cannot work on what a client sends, or a model that is not there."""
+        bound = bind(config, ())
+        self.config, self._calibrated = bound.config, bound.calibrated
+        self.strategies = {strategy_name(strategy): strategy for strategy in self.config.strategies}
+        for name, strategy in self.strategies.items():
+            if self.config.uses_gold(strategy):
+                raise UserError(f"strategy {name} needs the gold, which no client sends; leave it out")
+            if strategy.kind == "shuffled_vote":
+                raise UserError(
+                    f"strategy {name} puts the options in other orders, but the prompt is the client's; leave it out"
+                )
+        self._bank = Bank(config.bank)
+        self._shape = config.backend.shape()
+        self._stack = AsyncExitStack()
+        self._open: Counter[str] = Counter()
+
+    async def __aenter__(self) -> Self:
+        dispatcher = Dispatcher(self.config.backend, self._bank, run_seed=self.config.seed, run="serve")
+        self._dispatcher = await self._stack.enter_async_context(dispatcher)
+        scoring = Scoring(self.config.verifiers, self._bank, self._dispatcher.writer, calibrated=self._calibrated)
+        self._scoring = self._stack.enter_context(scoring)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._stack.aclose()
+
+    async def complete(self, body: bytes) -> dict[str, Any]:
+        """The completion for a request.
+
+        Raises:
+            Refused: the request cannot be answered.
+            BackendUnavailable: the engine cannot go on.
+        """
+        asked = Asked.read(body)
+        if asked.model not in self.strategies:
+            known = ", ".join(self.strategies)
+            raise Refused(f"model {asked.model!r} is not served; there are {known}", status=404, code="model_not_found")
+        put, sampling = asked.put(self.config.prompt.max_pixels), asked.sampling(self.config.sampling)
+        id = put.question.id
+        self._open[id] += 1
+        try:
+            session = self._session(put, sampling, asked)
+            try:
+                selection = await self.strategies[asked.model].solve(session)
+            except BudgetSpent as spent:
+                selection = Selection(None, reason=str(spent))
+            _check_usable(session.seen)
+            return completion(asked.model, session, selection)
+        finally:
+            self._open[id] -= 1
+            if not self._open[id]:
+                del self._open[id]
+                self._dispatcher.forget(id)
+
+    def _session(self, put: Put, sampling: Sampling, asked: Asked) -> Watched:
+        return Watched(
+            put.question,
+            Seeded(self._dispatcher, asked.seed),
+            lambda question, style: put.prompt,
+            sampling,
+            shape=self._shape,
+            budget_tokens=getattr(self.strategies[asked.model], "budget_tokens", None),
+            verification=self._scoring,
+        )
+
+
+def _check_usable(samples: Sequence[Sample]) -> None:
+    """Raises Refused where the model can never take this prompt."""
+    if samples and all(sample.status in ("rejected", "media") for sample in samples):
+        raise Refused(f"the model cannot take these messages: {samples[0].reason}", param="messages")
+
+
+def words(answer: Answer) -> str:
+    """What an answer says."""
+    return ", ".join(answer.values)
+
+
+def completion(model: str, session: Watched, selection: Selection) -> dict[str, Any]:
+    """The answer in OpenAI's form: `Answer: ...`, or a refusal where the strategy abstains; `ttc` says how it came about."""
+    usage, answer = session.usage, selection.answer
+    message: dict[str, Any] = {"role": "assistant", "content": "" if answer is None else f"Answer: {words(answer)}"}
+    message["refusal"] = f"no answer: {selection.reason}" if answer is None else None
+    reply = next((one.text for one in session.seen if selection.sample is not None and one.index == selection.sample), None)
+    return {
+        "id": f"chatcmpl-{session.question.id}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [{"index": 0, "finish_reason": "stop", "logprobs": None, "message": message}],
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        },
+        "ttc": {
+            "answer": None if answer is None else words(answer),
+            "reason": selection.reason,
+            "votes": session.votes(),
+            "reply": reply,
+            "options": list(session.question.options),
+            **asdict(usage),
+        },
+    }
