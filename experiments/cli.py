@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, train, verify
+from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, serve, train, verify
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("draw")(run.draw)
 app.command("cost")(cost.cost)
+app.command("serve")(serve.serve)
 app.command("curves")(results.curves)
 app.command("report")(results.report)
 app.command("compare")(results.compare)

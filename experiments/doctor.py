@@ -18,6 +18,8 @@ NEEDED = {
     "trl": "training of verifiers; install the extra `training`",
     "peft": "adapters; install the extra `training`",
     "wandb": "tracking; install the extra `tracking`",
+    "starlette": "`ttc serve`; install the extra `serve`",
+    "uvicorn": "`ttc serve`; install the extra `serve`",
 }
 
 
