@@ -55,7 +55,7 @@ def area_table(found: Curves, axis: str = "total_tokens") -> Table | None:
     if not ranked:
         return None
     span = f"{short(ranked[0].begin)} to {short(ranked[0].end)} {unit(found, axis)} per question"
-    shown = Table(title=f"mean accuracy in % over log2 of {unit(found, axis)}", caption=span, box=box.SIMPLE_HEAD)
+    shown = Table(title=f"mean accuracy in % over log2 of {unit(found, axis)}", caption=span, box=box.SIMPLE_HEAD, min_width=60)
     shown.add_column("strategy", overflow="fold")
     shown.add_column("area", justify="right", no_wrap=True)
     for one in ranked:
