@@ -13,6 +13,9 @@ from verifiers.frozen import DevGain, Frozen
 from verifiers.gains import budgets, credits_of, gains, rescored
 from verifiers.metrics import Steps, auroc
 
+PREFERRED: tuple[Aggregation, ...] = ("mean", "geometric_mean", "last", "min", "product")
+"""Of aggregations that are equally good the first: one that neither rewards nor punishes length."""
+
 
 def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     """Choose everything on this run's questions.
@@ -31,10 +34,8 @@ def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     fitted = fit(method, steps.scores, steps.right) if _has_both(steps.right) else None
     cut = threshold(fitted.apply(steps.scores), steps.right) if fitted else None
     tried = accuracies(evidence, fitted)
-    # where aggregations are equally good, the first in this order neither rewards nor punishes length
-    order: Sequence[Aggregation] = ("mean", "geometric_mean", "last", "min", "product")
     best = max(tried.values(), default=0.0)
-    chosen = next((how for how in order if tried.get(how) == best), None)
+    chosen: Aggregation | None = next((how for how in PREFERRED if tried.get(how) == best), None)
     frozen = Frozen(
         verifier=evidence.identity,
         aggregation=chosen,

@@ -59,7 +59,7 @@ class AnswerRow:
     matched_auroc: float | None
     """Among replies with as many steps."""
     length: Interval | None
-    """Rank correlation of score and number of steps, right and wrong held apart."""
+    """Rank correlation of score and number of steps; right and wrong answers, and steps where known, held apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def answer_row(group: str, chains: Sequence[ScoredChain]) -> AnswerRow:
         sum(right) / len(right) if right else 0.0,
         metrics.auroc_interval(right, scores, units),
         matched_auroc(right, scores, lengths),
-        length_correlation(scores, lengths, right, units) if kept and any(lengths) else None,
+        length_correlation(scores, lengths, [chain.character for chain in kept], units) if kept else None,
     )
 
 

@@ -129,12 +129,12 @@ def padded_alike(pairs: Sequence[Pair]) -> Finding:
 
 
 def length_alike(chains: Sequence[ScoredChain]) -> Finding:
-    """Scores say nothing about length but what right and wrong say."""
+    """Scores say nothing about length but what right and wrong answers and steps say."""
     name = "length"
     kept = [chain for chain in chains if chain.score is not None and chain.is_right is not None and chain.steps]
     right, scores = [bool(chain.is_right) for chain in kept], [chain.score or 0.0 for chain in kept]
     lengths, units = [len(chain.steps) for chain in kept], [chain.unit for chain in kept]
-    found = length_correlation(scores, lengths, right, units) if len(kept) >= FEWEST else None
+    found = length_correlation(scores, lengths, [chain.character for chain in kept], units) if len(kept) >= FEWEST else None
     if found is None:
         return not_applicable(name, "scores or lengths do not vary")
     figures = {"correlation": found.mean, "low": found.low, "high": found.high}

@@ -44,6 +44,8 @@ class Gain:
     def reading(self) -> str:
         """What the interval says, and what this many questions could have shown where it says nothing."""
         low, high = self.over_vote.interval.low, self.over_vote.interval.high
+        if low == high == 0:
+            return "the same as the vote on every question"
         if low > 0 or high < 0:
             return "above the vote" if low > 0 else "below the vote"
         if self.over_vote.detectable is None:

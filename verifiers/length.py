@@ -1,4 +1,7 @@
-"""Does a verifier reward length? Its scores against the number of steps, with right and wrong answers held apart."""
+"""Does a verifier reward length? Its scores against the number of steps, with right and wrong replies held apart.
+
+Axes: N replies, H kinds of reply that are held apart, D draws.
+"""
 
 from collections.abc import Hashable, Sequence
 
@@ -12,23 +15,24 @@ FloatArray = NDArray[np.float64]
 
 
 def length_correlation(
-    scores: ArrayLike, lengths: ArrayLike, right: ArrayLike, units: Sequence[Hashable], *, seed: int = 0
+    scores: ArrayLike, lengths: ArrayLike, apart: Sequence[Hashable], units: Sequence[Hashable], *, seed: int = 0
 ) -> Interval | None:
-    """Spearman correlation of score and length given whether the answer is right, in [-1, 1].
+    """Spearman correlation of score and length given what is held apart, in [-1, 1]: pooled within replies that are alike.
 
-    Given: pooled within right and within wrong replies, so that long replies being wrong more often counts for nothing. None
-    where scores or lengths do not vary.
+    So long replies being wrong more often counts for nothing. None where scores or lengths do not vary.
+
+    Args:
+        apart: of each reply what must not count, such as whether its answer and its steps are right.
     """
     from scipy.stats import rankdata
 
-    right_N = np.asarray(right, dtype=bool)
-    x_N, y_N = ((rankdata(np.asarray(values, dtype=float)) - 0.5) / len(right_N) for values in (scores, lengths))
-    member_N2 = np.stack([right_N, ~right_N], axis=1).astype(float)
-    powers = [np.ones(len(right_N)), x_N, y_N, x_N * x_N, y_N * y_N, x_N * y_N]
-    columns_NK = np.hstack([member_N2 * power[:, None] for power in powers])
+    x_N, y_N = ((rankdata(np.asarray(values, dtype=float)) - 0.5) / len(apart) for values in (scores, lengths))
+    member_NH = np.array([[one == kind for kind in dict.fromkeys(apart)] for one in apart], dtype=float)
+    powers = [np.ones(len(apart)), x_N, y_N, x_N * x_N, y_N * y_N, x_N * y_N]
+    columns_NK = np.hstack([member_NH * power[:, None] for power in powers])
 
     def correlation(mean_DK: FloatArray) -> FloatArray:
-        n, x, y, xx, yy, xy = (mean_DK[:, 2 * i : 2 * i + 2] for i in range(6))
+        n, x, y, xx, yy, xy = np.split(mean_DK, len(powers), axis=1)
         n = np.where(n == 0, 1, n)
         spread_x, spread_y, both = ((sums - a * b / n).sum(axis=1) for sums, a, b in ((xx, x, x), (yy, y, y), (xy, x, y)))
         flat = (spread_x < 1e-12) | (spread_y < 1e-12)

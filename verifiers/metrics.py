@@ -62,6 +62,11 @@ class ScoredChain:
                 return place if label is False else None
         return -1 if self.labels else None
 
+    @property
+    def character(self) -> tuple[bool | None, bool | None]:
+        """Whether the answer is right, and whether all steps are; None where unknown."""
+        return self.is_right, None if self.first_error is None else self.first_error < 0
+
     def first_flagged(self, threshold: float) -> int:
         """Index of the first step scored below the threshold, or -1."""
         return next((place for place, score in enumerate(self.scores) if score < threshold), -1)

@@ -115,7 +115,7 @@ def write_results(
     (folder / "curves.json").write_text(found.to_json(), encoding="utf-8")
     write_report(page or folder / "report.html", facts, found, results)
     console.print(table(found, fields[0] if fields else ""))
-    lines = [*unanswered_lines(results.graded), *reference_lines(results.plan.exam)]
+    lines = [*results.plan.notes, *unanswered_lines(results.graded), *reference_lines(results.plan.exam)]
     if config.sampling.temperature == 0 and any(draw.n > 1 for draw in results.plan.draws.values()):
         lines.append("sampling.temperature is 0: every sample of a question is the greedy reply, and more of them add nothing")
     if problems := results.plan.exam.problems:

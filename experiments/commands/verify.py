@@ -149,7 +149,7 @@ def _answers(card: "Card") -> "Table":
     from experiments.numbers import percent
     from experiments.verify_page import number, ranged
 
-    caption = "length: rank correlation with the number of steps, right and wrong answers held apart"
+    caption = "length: rank correlation with the number of steps, right and wrong replies held apart"
     shown = _table("answers", caption, "replies", "n", "right %", "AUROC", "at equal length", "length")
     for row in card.answers:
         cells = [f"{row.replies:,}", percent(row.right), ranged(row.auroc), number(row.matched_auroc), ranged(row.length)]
