@@ -1,0 +1,197 @@
+"""Several verifiers as one: what is estimated without labels, what the weights are worth, what is left out and kept."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from sklearn.metrics import roc_auc_score
+
+from ttc.bank import Bank
+from ttc.errors import UserError
+from ttc.records import Question, Reply, Sample
+from ttc.scoring import Scoring
+from verifiers import Confidence, Scripted, Truth
+from verifiers.ensemble import VOTE, Ensemble, Weights, load_weights
+from verifiers.ensemble_fit import fit_label_free, fit_labelled
+from verifiers.latent import Latent, cut, fit_latent, unusable, vote_shares
+
+GOOD_AT = Latent(0.35, np.array([0.95, 0.8, 0.7, 0.9, 0.6]), np.array([0.1, 0.3, 0.4, 0.6, 0.45]))
+
+
+def simulated(n: int = 8000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Which replies are right, and votes of verifiers that err independently."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(n) < GOOD_AT.prevalence
+    chances = np.where(right[:, None], GOOD_AT.on_right, GOOD_AT.on_wrong)
+    return right, (rng.random(chances.shape) < chances).astype(float)
+
+
+def scored(seed: int = 0, n: int = 4000) -> tuple[np.ndarray, dict[str, list[float]]]:
+    """Scores whose log-odds are normal with another mean for right replies; all but one of the verifiers nearly useless."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(n) < 0.4
+    strengths = {"good": 2.0, "fair": 1.2, "poor": 0.3, "worse": 0.2, "idle": 0.1}
+    z = {name: rng.normal(strength * right, 1) for name, strength in strengths.items()}
+    return right, {name: (1 / (1 + np.exp(-(found + 2)))).tolist() for name, found in z.items()}  # all call most replies good
+
+
+def auroc(weights: Weights, right: np.ndarray, scores: Mapping[str, list[float]]) -> float:
+    rows = [dict(zip(scores, row, strict=True)) for row in zip(*scores.values(), strict=True)]
+    return float(roc_auc_score(right, [weights.score(row) for row in rows]))
+
+
+def test_accuracies_are_recovered_without_a_label():
+    right, votes = simulated()
+    found = fit_latent(votes)
+    true = (votes == right[:, None]).mean(axis=0)
+    assert found.accuracy == pytest.approx(true, abs=0.03)
+    assert found.prevalence == pytest.approx(right.mean(), abs=0.03)
+    assert np.column_stack([found.on_right, found.on_wrong]) == pytest.approx(
+        np.column_stack([GOOD_AT.on_right, GOOD_AT.on_wrong]), abs=0.05
+    )
+
+
+def test_what_the_latent_model_believes_beats_the_mean_of_the_votes():
+    right, votes = simulated()
+    believed = fit_latent(votes).posterior(votes)
+    assert roc_auc_score(right, believed) > roc_auc_score(right, votes.mean(axis=1)) + 0.02
+    assert believed[believed > 0.9].size > 100
+    assert right[believed > 0.9].mean() == pytest.approx(believed[believed > 0.9].mean(), abs=0.03)
+
+
+def test_a_posterior_is_bayes_rule():
+    two = Latent(0.5, np.array([0.9, 0.6]), np.array([0.2, 0.6]))
+    assert two.posterior([[1, np.nan], [0, 1], [np.nan, np.nan]]) == pytest.approx([0.9 / 1.1, 0.1 / 0.9, 0.5])
+
+
+def test_votes_that_are_missing_cost_precision_and_no_bias():
+    right, votes = simulated()
+    votes[np.random.default_rng(1).random(votes.shape) < 0.3] = np.nan
+    true = [(column[~np.isnan(column)] == right[~np.isnan(column)]).mean() for column in votes.T]
+    assert fit_latent(votes).accuracy == pytest.approx(true, abs=0.04)
+
+
+def test_two_verifiers_tell_nothing_of_each_other():
+    with pytest.raises(UserError, match="votes of 2 verifiers; it takes three"):
+        fit_latent(simulated()[1][:, :2])
+
+
+def test_constant_and_redundant_members_are_left_out_with_the_reason():
+    _, votes = simulated()
+    copy = np.where(np.random.default_rng(2).random(len(votes)) < 0.01, 1 - votes[:, 1], votes[:, 1])
+    columns = dict(zip("abcde", votes.T, strict=True)) | {"copy": copy, "yes": np.ones(len(votes))}
+    found = unusable(columns)
+    assert sorted(found) in (["b", "yes"], ["copy", "yes"])
+    assert found["yes"] == "nearly constant: votes for 100.0% of the replies"
+    assert any("redundant: its votes correlate 0.9" in why for why in found.values())
+
+
+def test_low_and_high_scores_part_where_they_lie_apart():
+    assert cut([0.91, 0.92, 0.9, 0.97, 0.98, 0.99]) == pytest.approx((0.92 + 0.97) / 2)
+    assert cut([0.25, 0.25, 1.0, 1.0, 1.0]) == pytest.approx(0.625)
+    assert cut([0.5]) == 0.5
+
+
+def test_weights_learned_without_labels_beat_the_mean_and_come_close_to_those_learned_from_labels():
+    right, scores = scored()
+    test_right, test_scores = scored(seed=1)
+    free, labelled = fit_label_free(scores), fit_labelled(scores, right.tolist())
+    mean = float(roc_auc_score(test_right, np.mean(list(test_scores.values()), axis=0)))
+    found, best = auroc(free, test_right, test_scores), auroc(labelled, test_right, test_scores)
+    assert found > mean + 0.02
+    assert found > best - 0.02
+    assert free.members["good"].weight > free.members["fair"].weight > free.members["idle"].weight
+
+
+def test_the_samples_vote_is_a_member_whose_accuracy_is_told_and_which_has_no_weight():
+    right, scores = scored()
+    vote = np.clip(right * 0.5 + np.random.default_rng(3).normal(0.25, 0.15, len(right)), 0, 1).tolist()
+    with_vote = fit_label_free({name: scores[name] for name in ("good", "fair")}, vote)
+    assert with_vote.members[VOTE].weight == 0
+    assert (with_vote.members[VOTE].accuracy or 0) > 0.9
+    with pytest.raises(UserError, match="2 members that differ"):
+        fit_label_free({name: scores[name] for name in ("good", "fair")})
+
+
+def test_a_vote_share_is_that_of_the_other_samples():
+    assert vote_shares([0, 0, 1, None, 0]) == [0.5, 0.5, 0.0, 0.0, 0.5]
+    assert vote_shares([0]) == [0.0]
+
+
+def test_a_missing_score_leaves_the_others_and_none_at_all_is_no_score():
+    right, scores = scored()
+    weights = fit_labelled(scores, right.tolist())
+    whole = weights.score(dict.fromkeys(scores, 0.99))
+    part = weights.score({**dict.fromkeys(scores, 0.99), "good": None})
+    assert whole is not None
+    assert part is not None
+    assert part < whole
+    assert weights.score(dict.fromkeys(scores)) is None
+
+
+def test_a_fit_is_stored_and_read_again(tmp_path):
+    right, scores = scored()
+    weights = fit_labelled(scores, right.tolist(), data="d" * 64)
+    weights.save(tmp_path / "w.json")
+    assert load_weights(tmp_path / "w.json") == weights
+    (tmp_path / "w.json").write_text("{}")
+    with pytest.raises(UserError, match=r"weights .*w\.json: fitted: Field required"):
+        load_weights(tmp_path / "w.json")
+
+
+def test_labels_of_one_class_are_refused():
+    _, scores = scored(n=10)
+    with pytest.raises(UserError, match="10 replies of one class only"):
+        fit_labelled(scores, [True] * 10)
+
+
+def replies(n: int = 6) -> list[Reply]:
+    return [Reply(Question("q", "exam", "open", "?"), Sample("k" * 64, index, "q", f"{index}\nso")) for index in range(n)]
+
+
+MEMBERS = {"one": Scripted(seed=1, tokens_per_reply=5), "two": Scripted(seed=2, tokens_per_reply=7)}
+
+
+def test_an_ensemble_finds_its_members_scores_in_the_bank_and_leaves_its_own_there(tmp_path):
+    bank = Bank(tmp_path)
+    with bank.writer() as writer, Scoring(MEMBERS, bank, writer) as scoring:
+        alone = [scoring.score_all(name, replies()) for name in MEMBERS]
+    verifiers = {"both": Ensemble(members=MEMBERS)}
+    for executed in (6 * 12, 0):
+        with bank.writer() as writer, Scoring(verifiers, bank, writer) as scoring:
+            found = scoring.score_all("both", replies())
+        assert scoring.executed.verifier_tokens == executed
+        assert [one.tokens for one in found] == [12] * 6
+        assert [one.score for one in found] == pytest.approx([(a.score + b.score) / 2 for a, b in zip(*alone, strict=True)])  # type: ignore[operator]
+
+
+def test_a_member_that_fails_is_named_and_the_others_stand():
+    members = {"one": Scripted(), "mute": Confidence()}
+    scorer = Ensemble(members=members).open()
+    [found] = scorer.score(replies(1))
+    scorer.close()
+    [alone] = Scripted().open().score(replies(1))
+    assert (found.score, found.status) == (pytest.approx(alone.score), "without mute: no log-probabilities")
+
+
+def test_weights_of_other_members_are_refused(tmp_path: Path):
+    right, scores = scored()
+    fit_labelled(scores, right.tolist()).save(tmp_path / "w.json")
+    with pytest.raises(UserError, match="fitted on other members than these"):
+        Ensemble(members=MEMBERS, weights=tmp_path / "w.json").identity()
+
+
+def test_other_weights_and_other_aggregations_are_another_verifier(tmp_path: Path):
+    right, scores = scored()
+    columns = {"one": scores["good"], "two": scores["fair"]}
+    fit_labelled(columns, right.tolist()).save(tmp_path / "w.json")
+    plain, weighed = Ensemble(members=MEMBERS), Ensemble(members=MEMBERS, weights=tmp_path / "w.json")
+    by_mean = Ensemble(members={**MEMBERS, "two": Scripted(seed=2, tokens_per_reply=7, aggregation="mean")})
+    assert len({str(one.identity()) for one in (plain, weighed, by_mean)}) == 3
+
+
+def test_a_member_that_knows_the_gold_is_refused():
+    with pytest.raises(ValidationError, match="member t knows the gold answers"):
+        Ensemble(members={"t": Truth()})
