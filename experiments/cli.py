@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, serve, train, verify
+from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, serve, sweep, train, verify
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ app.command("show")(look.show)
 app.command("list")(look.list_parts)
 app.command("doctor")(look.doctor)
 app.add_typer(bank.app, name="bank")
+app.add_typer(sweep.app, name="sweep")
 
 
 def main() -> None:

@@ -71,8 +71,7 @@ def claim(folder: Path, config: RunConfig, *, replace: bool) -> None:
     path = folder / "config.yaml"
     content = config.model_dump(mode="json")
     if path.exists() and not replace:
-        there = validate(read_yaml(path), str(path)).model_dump(mode="json")
-        changed = sorted(key for key in content.keys() - {"tracking", "costs"} if content[key] != there[key])
+        changed = _changed(path, content)
         if changed:
             raise UserError(
                 f"folder {folder} holds a run with other settings ({', '.join(changed)}); "
@@ -80,6 +79,22 @@ def claim(folder: Path, config: RunConfig, *, replace: bool) -> None:
             )
     folder.mkdir(parents=True, exist_ok=True)
     _write(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _changed(path: Path, content: Mapping[str, Any]) -> list[str]:
+    """Settings in which the config there differs."""
+    there = validate(read_yaml(path), str(path)).model_dump(mode="json")
+    return sorted(key for key in content.keys() - {"tracking", "costs"} if content[key] != there[key])
+
+
+def holds(folder: Path, config: RunConfig) -> bool | None:
+    """Whether the folder has the results of this config; None where it has no results, but may be this config's own."""
+    path = folder / "config.yaml"
+    if not path.exists():
+        return None
+    if _changed(path, config.model_dump(mode="json")):
+        return False
+    return True if (folder / "curves.json").exists() else None
 
 
 def manifest(results: Results, backend: Backend, name: str) -> Manifest:

@@ -24,12 +24,12 @@ def run(
 ) -> None:
     """Run a config, or every point of its grid. Run it again to resume: only what the bank lacks is drawn."""
     from experiments.config import points
-    from experiments.sweep import summarise
+    from experiments.sweep import point_folders, summarise
 
     extra = [*(assignments or []), *([f"limit={limit}"] if limit is not None else [])]
     runs = points(config, extra)
     folder = out or Path("runs") / config.stem
-    folders = {name: folder if len(runs) == 1 else folder / name for name in runs}
+    folders = point_folders(folder, runs)
     if dry_run:
         for name, checked in runs.items():
             _count(name, checked)
@@ -63,6 +63,7 @@ def _count(name: str, config: "RunConfig") -> None:
     Raises:
         UserError: all that is missing here, in one line.
     """
+    from experiments.commands.cost import print_price
     from experiments.doctor import lacks
     from experiments.run import check_archive, lacking, plan
     from ttc.bank import Bank
@@ -96,6 +97,7 @@ def _count(name: str, config: "RunConfig") -> None:
         f"{sum(wanted.values()):,} samples wanted, {lacking(Bank(config.bank), wanted):,} to draw"
         + (f"; not counted: what {', '.join(live)} will ask for as they go" if live else "")
     )
+    print_price(planned, Bank(config.bank))
     for problem in planned.exam.problems[:5]:
         print(f"  data: {problem}")
     if len(planned.exam.problems) > 5:
