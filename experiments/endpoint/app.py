@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from socket import socket
 
 import uvicorn
 from starlette.applications import Starlette
@@ -36,9 +37,14 @@ class Server(uvicorn.Server):
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with self.service:
-            host, port = self.config.host, self.config.port
-            print(f"serving {', '.join(self.service.strategies)} at http://{host}:{port}/v1", flush=True)
             yield
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """See `uvicorn.Server.startup`; says where it listens, which a port of 0 leaves open."""
+        await super().startup(sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            print(f"serving {', '.join(self.service.strategies)} at http://{host}:{port}/v1", flush=True)
 
     async def _models(self, request: Request) -> JSONResponse:
         models = [{"id": name, "object": "model", "created": 0, "owned_by": "ttc"} for name in self.service.strategies]
@@ -62,9 +68,8 @@ def _error(error: UserError, status: int) -> JSONResponse:
 
 async def _unknown(request: Request, error: Exception) -> JSONResponse:
     status = getattr(error, "status_code", 404)
-    refused = Refused(
-        f"there is no {request.method} {request.url.path}; see /v1/models and /v1/chat/completions", status=status
-    )
+    asked = f"{request.method} {request.url.path}"
+    refused = Refused(f"{asked}: there are GET /v1/models and POST /v1/chat/completions", status=status)
     return JSONResponse(refused.body, status_code=status)
 
 

@@ -69,9 +69,7 @@ class Service:
             if self.config.uses_gold(strategy):
                 raise UserError(f"strategy {name} needs the gold, which no client sends; leave it out")
             if strategy.kind == "shuffled_vote":
-                raise UserError(
-                    f"strategy {name} puts the options in other orders, but the prompt is the client's; leave it out"
-                )
+                raise UserError(f"strategy {name} asks in words of its own, but the prompt is the client's; leave it out")
         self._bank = Bank(config.bank)
         self._shape = config.backend.shape()
         self._stack = AsyncExitStack()
@@ -143,7 +141,8 @@ def completion(model: str, session: Watched, selection: Selection) -> dict[str, 
     usage, answer = session.usage, selection.answer
     message: dict[str, Any] = {"role": "assistant", "content": "" if answer is None else f"Answer: {words(answer)}"}
     message["refusal"] = f"no answer: {selection.reason}" if answer is None else None
-    reply = next((one.text for one in session.seen if selection.sample is not None and one.index == selection.sample), None)
+    # of a fallback and a sample with one index, the fallback came last
+    reply = next((one.text for one in reversed(session.seen) if one.index == selection.sample), None)
     return {
         "id": f"chatcmpl-{session.question.id}",
         "object": "chat.completion",
