@@ -1,117 +1,252 @@
 """What a run will take, from a few of its own samples: nothing is wasted, they are the first samples of the run itself.
 
-config -> probe (some questions, their first samples) -> tokens, FLOPs, KV memory, hours, money of the whole
+config -> probe (some questions: their first samples, live strategies run for real) -> tokens, FLOPs, KV memory, hours, money
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
+from experiments.config import budget_of, strategy_name
 from experiments.limit import limited
-from experiments.run import Plan, draw_all, lacking
-from ttc.backends.openai import OpenAI
+from experiments.run import Plan, draw_and_solve, lacking
+from experiments.solved import Solved
+from experiments.tariffs import costs_of
+from ttc import keys
 from ttc.bank import Bank
 from ttc.compute import kv_bytes, question_flops
-from ttc.draw import Draw
-from ttc.errors import UserError
-from ttc.records import Sample
+from ttc.compute.tariff import Tariff
+from ttc.records import Reply, Sample, StepScores
+from ttc.scoring import Scoring
 from ttc.statistics import t_interval
+from ttc.strategies import AdaptiveVote, Rejection
+
+ADAPTIVE = (AdaptiveVote, Rejection)
+"""Strategies whose samples are all drawn, for their curves, but which stop earlier when they run alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Of all questions, scaled up from the probed ones, with the 95 % interval that these give."""
+
+    value: float
+    low: float
+    high: float
+    """Both NaN where one question was probed."""
+
+    @classmethod
+    def of(cls, per_question: Sequence[float], questions: int) -> "Total | None":
+        """None where one of them is unknown, or none was probed."""
+        if not per_question or np.isnan(per_question).any():
+            return None
+        mean, low, high = float(np.mean(per_question)), nan, nan
+        if len(per_question) > 1:
+            spread = t_interval(per_question, range(len(per_question)))
+            low, high = max(0.0, spread.low), spread.high
+        return cls(questions * mean, questions * low, questions * high)
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The whole of one draw of a run: every question, every sample."""
+    """One thing that a run does on every question: a draw, a verifier's pass over one, or a strategy that is run as it goes."""
 
-    draw: str
-    questions: int
-    samples: int
-    prompt_tokens: float
-    """Prompts and images, once per question."""
-    completion_tokens: float
-    completion_low: float
-    completion_high: float
-    """95 % interval over the probed questions."""
+    what: str
+    samples: Total
+    """Drawn, or scored."""
+    prompt_tokens: Total | None
+    """Prompts and images, once per question; None where unknown, or where none are read."""
+    completion_tokens: Total | None
+    verifier_tokens: Total | None
     flops: float | None
+    """None where a model's shape is unknown."""
     kv_bytes: int | None
-    """Of one question's n samples at their ends, in the probe's largest case; None where the model's shape is unknown."""
+    """Of one question's n samples at their ends, in the probe's largest case; of draws only."""
     money: float | None
-    """By the backend's prices; None without."""
+    """By the config's costs or the backend's prices; None without."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """The whole run."""
 
-    draws: tuple[Forecast, ...]
+    forecasts: tuple[Forecast, ...]
+    """Draws, verifiers' passes over them, live strategies. Their sum is the run."""
+    alone: tuple[Forecast, ...]
+    """Adaptive strategies as if each ran alone, which is what their curves say; the run takes their draw."""
     lacking: int
-    """Samples that the bank does not hold, the probe's being there now."""
+    """Samples of draws that the bank does not hold, the probe's being there now."""
     hours: float | None
-    """To draw those at the probe's own rate: rather too much, since small batches are slow. None where the bank held the whole
-    probe, so that nothing was timed."""
+    """To draw those and what live strategies will, at the probe's own rate: rather too much, since small batches are slow. None
+    where the bank held the whole probe, so that nothing was timed."""
 
 
 def forecast(
-    plan: Plan, bank: Bank, *, questions: int = 48, samples: int = 4, on_sample: Callable[[Sample], None] = lambda sample: None
+    plan: Plan,
+    bank: Bank,
+    *,
+    questions: int = 48,
+    samples: int = 4,
+    live_questions: int = 12,
+    on_sample: Callable[[Sample], None] = lambda sample: None,
 ) -> Outlook:
-    """What the draws of the plan will take. Draws the probe, which stays in the bank.
+    """What the plan will take. Draws the probe, which stays in the bank.
 
-    Raises:
-        UserError: the run has no parallel strategy, whose samples could be foretold.
+    Args:
+        questions: of which samples are drawn.
+        samples: of each, where the draw has as many.
+        live_questions: of these, on which live and adaptive strategies are run for real.
     """
-    if not plan.draws:
-        raise UserError("only what parallel strategies draw can be foretold; the config has none")
-    draws = {label: draw.model_copy(update={"n": min(samples, draw.n)}) for label, draw in plan.draws.items()}
-    config = plan.config.model_copy(update={"strategies": ()})
-    probe = replace(plan, exam=limited(plan.exam, questions), draws=draws, config=config)
-    identity = config.backend.identity()
-    fresh = lacking(bank, probe.wanted(identity))
+    probe = probe_of(plan, questions, samples, live_questions)
     clock = _Clock(on_sample)
-    drawn = draw_all(probe, config.backend, bank, on_sample=clock)
-    left = lacking(bank, plan.wanted(identity))
-    hours = left * clock.seconds / fresh / 3600 if fresh else None
-    return Outlook(
-        tuple(_forecast(plan, label, draw, list(drawn[label].values())) for label, draw in plan.draws.items()), left, hours
-    )
+    drawn, live = draw_and_solve(probe, plan.config.backend, bank, on_sample=clock)
+    by_label = {label: list(by_id.values()) for label, by_id in drawn.items()}
+    draws = [_draw(plan, label, by_label[label]) for label in plan.draws]
+    passes = _passes(probe, plan, drawn, bank)
+    forecasts, alone = [*draws, *passes], []
+    for strategy in dict.fromkeys(strategy for strategy, _ in probe.live):
+        place = strategy_name(strategy), budget_of(strategy)
+        found = _solved(plan, strategy, list(live[place].values()))
+        (alone if isinstance(strategy, ADAPTIVE) else forecasts).append(found)
+    wanted = plan.wanted(plan.config.backend.identity())
+    left = lacking(bank, wanted)
+    unprobed = 1 - min(live_questions, questions, len(plan.exam.questions)) / len(plan.exam.questions)
+    tokens = [one.completion_tokens for one in forecasts if one not in passes]
+    hours = None
+    if clock.seconds_per_token is not None and all(tokens):
+        ahead = sum(one.value for one in tokens[: len(draws)] if one) * left / max(1, sum(wanted.values()))
+        ahead += sum(one.value for one in tokens[len(draws) :] if one) * unprobed
+        hours = ahead * clock.seconds_per_token / 3600
+    return Outlook(tuple(forecasts), tuple(alone), left, hours)
+
+
+def probe_of(plan: Plan, questions: int, samples: int, live_questions: int) -> Plan:
+    """A part of the plan: its first samples of some questions, and all live and adaptive strategies on some of these."""
+    exam = limited(plan.exam, questions)
+    few = limited(exam, live_questions).questions
+    strategies = [one for one in plan.config.strategies if not hasattr(one, "draw") or isinstance(one, ADAPTIVE)]
+    draws = {label: draw.model_copy(update={"n": min(samples, draw.n)}) for label, draw in plan.draws.items()}
+    return replace(plan, exam=exam, draws=draws, live=[(strategy, question) for strategy in strategies for question in few])
+
+
+def stored(plan: Plan, bank: Bank) -> dict[str, Forecast]:
+    """By draw label, what the samples foretell that the bank holds already; draws without any are left out. Draws nothing."""
+    identity, found = plan.config.backend.identity(), {}
+    for label, draw in plan.draws.items():
+        asked = [(q, plan.prompt(q, draw.style), identity, plan.sampling(draw), plan.config.seed) for q in plan.exam.questions]
+        held = bank.samples([keys.request_key(*one) for one in asked], tokens=False).values()
+        drawn = [[by_index[index] for index in sorted(by_index) if index < draw.n] for by_index in held]
+        if drawn := [samples for samples in drawn if samples]:
+            found[label] = _draw(plan, label, drawn)
+    return found
 
 
 class _Clock:
-    """Time between the submission of the first sample and the arrival of the last: the engine at work, without its start."""
+    """The engine at work, without its start: from the submission of the first sample to the arrival of the last."""
 
     def __init__(self, on_sample: Callable[[Sample], None]) -> None:
-        self._on_sample, self._begun, self._ended = on_sample, math.inf, 0.0
+        self._on_sample, self._begun, self._ended, self._tokens = on_sample, math.inf, 0.0, 0
 
     def __call__(self, sample: Sample) -> None:
         self._ended = monotonic()
         self._begun = min(self._begun, self._ended - sample.seconds)
+        self._tokens += sample.completion_tokens
         self._on_sample(sample)
 
     @property
-    def seconds(self) -> float:
-        """0 where nothing arrived."""
-        return max(0.0, self._ended - self._begun)
+    def seconds_per_token(self) -> float | None:
+        """None where nothing arrived."""
+        return max(0.0, self._ended - self._begun) / self._tokens if self._tokens else None
 
 
-def _forecast(plan: Plan, label: str, draw: Draw, drawn: list[list[Sample]]) -> Forecast:
-    """Scale the probe up to all questions and n samples of each."""
-    count = len(plan.exam.questions)
-    lengths = np.array([np.mean([s.completion_tokens for s in samples]) for samples in drawn])
-    spread = t_interval(lengths, range(len(lengths)))
-    replies = count * draw.n
-    prompts = count * float(np.mean([samples[0].prompt_tokens for samples in drawn]))
-    shape, backend = plan.config.backend.shape(), plan.config.backend
-    flops = kv = money = None
-    if shape is not None:
-        prompt = np.mean([question_flops(shape, s[0]) for s in drawn])
+def _draw(plan: Plan, label: str, drawn: Sequence[Sequence[Sample]]) -> Forecast:
+    """Scale a draw's probe up to all questions and n samples of each."""
+    draw, shape, count = plan.draws[label], plan.config.backend.shape(), len(plan.exam.questions)
+    counted = all(sample.counted for samples in drawn for sample in samples)
+    prompts = [samples[0].prompt_tokens if counted else nan for samples in drawn]
+    replies = [draw.n * float(np.mean([s.completion_tokens for s in samples])) if counted else nan for samples in drawn]
+    flops = kv = None
+    if shape is not None and counted:
+        prompt = np.mean([question_flops(shape, samples[0]) for samples in drawn])
         # FLOPs are quadratic in length: the mean of FLOPs, not the FLOPs of the mean.
         reply = np.mean([shape.decode_flops(s.completion_tokens, s.prompt_tokens) for samples in drawn for s in samples])
         flops = float(count * (prompt + draw.n * reply))
         kv = max(kv_bytes(shape, s[0].prompt_tokens, [max(x.completion_tokens for x in s)] * draw.n) for s in drawn)
-    if isinstance(backend, OpenAI) and backend.prices is not None:
-        # A server charges the prompt with every call, and a call has one sample or all.
-        charged = prompts * (1 if backend.multiple == "n" else draw.n)
-        money = backend.prices.money(charged, replies * spread.mean)
-    low, high = replies * spread.low, replies * spread.high
-    return Forecast(label, count, replies, prompts, replies * spread.mean, low, high, flops, kv, money)
+    money = _money(costs_of(plan.config).tariff(None), prompts, [(draw.n - 1) * tokens for tokens in prompts], replies)
+    samples = Total(float(count * draw.n), float(count * draw.n), float(count * draw.n))
+    totals = (Total.of(column, count) for column in (prompts, replies))
+    return Forecast(f"draw {label}", samples, *totals, None, flops, kv, None if money is None else count * money)
+
+
+def _passes(probe: Plan, plan: Plan, drawn: Mapping[str, Mapping[str, list[Sample]]], bank: Bank) -> list[Forecast]:
+    """Every verifier's pass over a draw, from scoring the probe for real."""
+    if not plan.scored:
+        return []
+    by_id = {question.id: question for question in probe.exam.questions}
+    found, verifiers = [], plan.config.verifiers
+    with bank.writer() as writer, Scoring(verifiers, bank, writer, calibrated=plan.calibrated) as scoring:
+        for (label, name), n in plan.scored.items():
+            scores = [
+                scoring.score_all(name, [Reply(by_id[i], sample) for sample in samples]) for i, samples in drawn[label].items()
+            ]
+            tariff = costs_of(plan.config).tariff(name)
+            found.append(_pass(f"verifier {name} on {label}", len(plan.exam.questions), n, scores, scoring, name, tariff))
+    return found
+
+
+def _pass(
+    what: str, count: int, n: int, scores: Sequence[Sequence[StepScores]], scoring: Scoring, name: str, tariff: Tariff
+) -> Forecast:
+    tokens = [n * float(np.mean([one.tokens for one in row])) for row in scores]
+    flops = [scoring.flops(name, one) for row in scores for one in row]
+    known = [value for value in flops if value is not None]
+    nothing = [0.0] * len(tokens)
+    money = _money(tariff, nothing, nothing, nothing, tokens)
+    return Forecast(
+        what,
+        Total(float(count * n), float(count * n), float(count * n)),
+        None,
+        None,
+        Total.of(tokens, count),
+        count * n * float(np.mean(known)) if len(known) == len(flops) else None,
+        None,
+        None if money is None else count * money,
+    )
+
+
+def _solved(plan: Plan, strategy: Any, found: Sequence[Solved]) -> Forecast:
+    """Scale what a strategy took on the probed questions up to all of them."""
+    count, used = len(plan.exam.questions), [one.usage for one in found]
+    columns = [[one.samples, one.prompt_tokens, one.completion_tokens, one.verifier_tokens] for one in used]
+    samples, prompts, replies, scoring = (list(map(float, column)) for column in zip(*columns, strict=True))
+    flops = [one.flops for one in used if one.flops is not None]
+    verifier = getattr(strategy, "verifier", None)
+    money = _money(costs_of(plan.config).tariff(verifier), prompts, [float(s.reread_tokens) for s in found], replies, scoring)
+    drawn = Total.of(samples, count)
+    assert drawn is not None
+    budget = budget_of(strategy)
+    return Forecast(
+        strategy_name(strategy) + (f"@{budget}" if budget else ""),
+        drawn,
+        Total.of(prompts, count),
+        Total.of(replies, count),
+        Total.of(scoring, count) if verifier else None,
+        count * float(np.mean(flops)) if len(flops) == len(used) else None,
+        None,
+        None if money is None else count * money,
+    )
+
+
+def _money(
+    tariff: Tariff, prompts: Sequence[float], rereads: Sequence[float], replies: Sequence[float], scoring: Sequence[float] = ()
+) -> float | None:
+    """Mean price of a question; None where it is unknown."""
+    if tariff.money is None:
+        return None
+    verifier = np.array(scoring) if len(scoring) else np.zeros(len(replies))
+    mean = float(tariff.money.total(np.array(prompts), np.array(rereads), np.array(replies), verifier).mean())
+    return None if math.isnan(mean) else mean

@@ -1,12 +1,17 @@
 """`ttc cost`: what a run will take, before it starts."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from experiments.forecast import Outlook
+    from rich.table import Table
+
+    from experiments.forecast import Forecast, Outlook, Total
+    from experiments.run import Plan
+    from ttc.bank import Bank
 
 
 def cost(
@@ -14,38 +19,93 @@ def cost(
     assignments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides.")] = None,
     questions: Annotated[int, typer.Option(min=2, help="Questions that are probed, the levels in proportion.")] = 48,
     samples: Annotated[int, typer.Option(min=1, help="Samples drawn of each; they are the run's own first ones.")] = 4,
+    live_questions: Annotated[
+        int, typer.Option(min=2, help="Questions of these on which strategies that draw as they go are run for real.")
+    ] = 12,
 ) -> None:
     """Tokens, FLOPs, KV memory, hours and money of a run, from a few of its own samples, which stay in the bank."""
     from rich.console import Console
-    from rich.table import Table
 
     from experiments.config import points
-    from experiments.forecast import forecast
+    from experiments.forecast import forecast, probe_of
     from experiments.progress import drawing
-    from experiments.run import plan
+    from experiments.run import lacking, plan
     from ttc.bank import Bank
 
     for name, checked in points(config, assignments or []).items():
         planned, bank = plan(checked), Bank(checked.bank)
-        most = min(questions, len(planned.exam.questions)) * sum(min(samples, draw.n) for draw in planned.draws.values())
-        with drawing(name, most) as on_sample:
-            found = forecast(planned, bank, questions=questions, samples=samples, on_sample=on_sample)
-        table = Table("draw", title=f"{name}: {len(planned.exam.questions):,} questions", box=None, padding=(0, 1, 0, 0))
-        for heading in ("samples", "prompt tokens", "completion tokens", "FLOPs", "KV of a question", "money"):
-            table.add_column(heading, justify="right")
-        for one in found.draws:
-            spread = f"{one.completion_tokens:,.0f} [dim]{one.completion_low:,.0f}-{one.completion_high:,.0f}[/dim]"
-            flops = "unknown" if one.flops is None else f"{one.flops:.2e}"
-            memory = "unknown" if one.kv_bytes is None else f"{one.kv_bytes / 2**20:,.1f} MiB"
-            money = "no prices" if one.money is None else f"{one.money:,.2f}"
-            table.add_row(one.draw, f"{one.samples:,}", f"{one.prompt_tokens:,.0f}", spread, flops, memory, money)
-        Console().print(table)
+        wanted = probe_of(planned, questions, samples, live_questions).wanted(checked.backend.identity())
+        with drawing(name, lacking(bank, wanted), wanted) as on_sample:
+            probed = {"questions": questions, "samples": samples, "live_questions": live_questions}
+            found = forecast(planned, bank, **probed, on_sample=on_sample)
+        console = Console()
+        console.print(table(f"{name}: {len(planned.exam.questions):,} questions", found.forecasts))
+        if found.alone:
+            console.print(table("alone: of the draws above, what these stop at; their curves say this", found.alone))
         print(_left(found))
 
 
+def print_price(planned: "Plan", bank: "Bank") -> None:
+    """What is known of a run's price without drawing: by the samples that the bank holds, else the most that it can be."""
+    from rich.console import Console
+
+    from experiments.forecast import stored
+    from experiments.tariffs import costs_of
+
+    found = stored(planned, bank)
+    if found:
+        Console().print(table("the whole, by the samples in the bank", list(found.values())))
+    prices, count = costs_of(planned.config).prices, len(planned.exam.questions)
+    for label, draw in planned.draws.items():
+        if label not in found:
+            most = count * draw.n * planned.config.sampling.max_tokens
+            money = "" if prices is None else f", {prices.money(0, most):,.2f} {prices.currency} for these"
+            print(f"  draw {label}: at most {most:,} completion tokens by sampling.max_tokens{money}")
+    unseen = [f"draw {label}" for label in planned.draws if label not in found]
+    unseen += [f"verifier {verifier}" for verifier in dict.fromkeys(verifier for _, verifier in planned.scored)]
+    unseen += dict.fromkeys(strategy.kind for strategy, _ in planned.live)
+    if unseen:
+        print(f"  `ttc cost` tells what {', '.join(unseen)} will take, from a few samples that the run then has already")
+
+
+def table(title: str, forecasts: Sequence["Forecast"]) -> "Table":
+    """A row per forecast; columns that nothing is known of are left out."""
+    from rich.table import Table
+
+    shown = Table("", title=title, box=None, padding=(0, 1, 0, 0))
+    columns = {
+        "samples": [_total(one.samples) for one in forecasts],
+        "prompt tokens": [_total(one.prompt_tokens) for one in forecasts],
+        "completion tokens": [_total(one.completion_tokens) for one in forecasts],
+        "verifier tokens": [_total(one.verifier_tokens) for one in forecasts],
+        "FLOPs": ["" if one.flops is None else f"{one.flops:.2e}" for one in forecasts],
+        "KV of a question": ["" if one.kv_bytes is None else f"{one.kv_bytes / 2**20:,.1f} MiB" for one in forecasts],
+        "money": ["" if one.money is None else f"{one.money:,.2f}" for one in forecasts],
+    }
+    known = {heading: cells for heading, cells in columns.items() if any(cells)}
+    for heading in known:
+        shown.add_column(heading, justify="right")
+    for one, *cells in zip(forecasts, *known.values(), strict=True):
+        shown.add_row(one.what, *(cell or "-" for cell in cells))
+    unknown = ", ".join(heading for heading in ("completion tokens", "FLOPs", "money") if heading not in known)
+    shown.caption = f"unknown: {unknown}" if unknown else None
+    return shown
+
+
+def _total(total: "Total | None") -> str:
+    if total is None:
+        return ""
+    if not total.low < total.high:
+        return f"{total.value:,.0f}"
+    return f"{total.value:,.0f} [dim]{total.low:,.0f}-{total.high:,.0f}[/dim]"
+
+
 def _left(found: "Outlook") -> str:
-    if not found.lacking:
+    left = f"the {found.lacking:,} samples of draws that the bank lacks" if found.lacking else "what strategies draw as they go"
+    if not found.lacking and len(found.forecasts) == sum(
+        one.what.startswith(("draw ", "verifier ")) for one in found.forecasts
+    ):
         return "nothing left to draw"
     if found.hours is None:
-        return f"{found.lacking:,} samples left to draw; untimed, since the bank held the whole probe; raise --samples"
-    return f"about {found.hours:,.2f} hours for the {found.lacking:,} samples that the bank lacks"
+        return f"untimed: {left}, since the bank held the whole probe; raise --samples or --live-questions"
+    return f"about {found.hours:,.2f} hours of drawing for {left}"
