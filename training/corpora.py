@@ -1,6 +1,9 @@
 """Explained examples -> labelled chains: released explanations, the pocket exam's golds and its model's own replies."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
 
 from training.chains import LabelledChain
 from ttc.answers import extract
@@ -54,8 +57,6 @@ def pocket_chains(
         samples: by question id, as a bank holds them; those without a reply are left out.
         model: name of what drew them.
     """
-    from dataclasses import replace
-
     from ttc.judges.rules import Rules
 
     chains, judge = [], Rules()
@@ -74,11 +75,17 @@ def pocket_labels(question: Question, steps: Sequence[str]) -> tuple[tuple[bool,
     from ttc.pocket.checker import check
     from ttc.pocket.exam import find
 
-    checks = iter(check(find(question.id), "".join(steps)))
+    reply = "".join(steps)
+    checks = iter(check(find(question.id), reply))
+    lines = [(line, next(checks).kind if line.strip() else "right") for line in reply.splitlines(keepends=True)]
+    ends = list(accumulate(len(line) for line, _ in lines))
     kinds: list[str | None] = []
+    start = 0
     for step in steps:
-        lines = [next(checks).kind for line in step.splitlines() if line.strip()]
-        kinds.append(next((kind for kind in lines if kind != "right"), None))
+        # a reply of one line has steps within it: each takes the line's label
+        touched = range(bisect_right(ends, start), bisect_left(ends, start + len(step)) + 1)
+        kinds.append(next((lines[at][1] for at in touched if lines[at][1] != "right"), None))
+        start += len(step)
     return tuple(kind is None for kind in kinds), tuple(kinds)
 
 
