@@ -4,17 +4,60 @@ ProcessBench (Zheng et al. 2024, arXiv:2412.06559): mathematics in text, the fir
 VisualProcessBench (Wang et al. 2025, arXiv:2503.10291): questions with images, every step right, wrong or neutral.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import BaseModel, Field, StrictInt, ValidationError, model_validator
 
 from training.chains import LabelledChain
-from ttc.benchmarks.files import json_rows
+from ttc.benchmarks.files import Row, json_rows
 from ttc.errors import UserError
 from ttc.media import media_from_file
 from ttc.records import Question
 
+_Steps = Annotated[list[Annotated[str, Field(pattern=r"\S")]], Field(min_length=1)]
 _LABELS = {1: True, -1: False, 0: None}
+
+
+class _TextRow(BaseModel):
+    """One row of ProcessBench; other keys are passed over."""
+
+    id: str
+    generator: str = ""
+    problem: str
+    steps: _Steps
+    final_answer_correct: bool | None = None
+    label: Annotated[StrictInt, Field(ge=-1)]
+    """Index of the first wrong step, or -1."""
+
+    @model_validator(mode="after")
+    def _label_is_a_step(self) -> Self:
+        if self.label >= len(self.steps):
+            raise ValueError(f"label {self.label} with {len(self.steps)} steps")
+        return self
+
+
+class _Response(BaseModel):
+    """The labelled reply of a row of VisualProcessBench."""
+
+    steps: _Steps
+    process_correctness: list[Literal[1, 0, -1]]
+
+    @model_validator(mode="after")
+    def _one_each(self) -> Self:
+        if len(self.process_correctness) != len(self.steps):
+            raise ValueError(f"{len(self.process_correctness)} labels for {len(self.steps)} steps")
+        return self
+
+
+class _SeenRow(BaseModel):
+    """One row of VisualProcessBench; other keys are passed over."""
+
+    image: list[str] | str = []
+    question: str
+    response: _Response
+    policy_model: str = ""
+    data_source: str = ""
 
 
 def process_bench(path: Path) -> list[LabelledChain]:
@@ -25,7 +68,15 @@ def process_bench(path: Path) -> list[LabelledChain]:
     Raises:
         UserError: no such file, or a row of another form; names it.
     """
-    return [_text_chain(row, path) for row in json_rows(path.expanduser())]
+    chains = []
+    for number, raw in enumerate(json_rows(path.expanduser()), start=1):
+        row = _read(_TextRow, raw, f"{path}, row {raw.get('id', number)}")
+        question = Question(row.id, "processbench", "open", row.problem, fields={"subset": path.stem})
+        labels: list[bool | None] = [True] * len(row.steps)
+        if row.label >= 0:
+            labels[row.label :] = [False, *[None] * (len(row.steps) - row.label - 1)]
+        chains.append(_chain(question, row.steps, labels, f"processbench/{row.generator}", row.final_answer_correct))
+    return chains
 
 
 def visual_process_bench(path: Path) -> list[LabelledChain]:
@@ -34,53 +85,32 @@ def visual_process_bench(path: Path) -> list[LabelledChain]:
     Raises:
         UserError: no such file, or a row of another form; names it.
     """
-    path = path.expanduser()
-    return [_visual_chain(row, number, path) for number, row in enumerate(json_rows(path), start=1)]
+    path, chains = path.expanduser(), []
+    for number, raw in enumerate(json_rows(path), start=1):
+        row = _read(_SeenRow, raw, f"{path}, row {number}")
+        names = [row.image] if isinstance(row.image, str) else row.image
+        media = tuple(media_from_file(name, root=path.parent) for name in names)
+        text, fields = row.question.replace("<image>", ""), {"subset": row.data_source}
+        question = Question(str(number), "visualprocessbench", "open", text, media=media, fields=fields)
+        labels = [_LABELS[mark] for mark in row.response.process_correctness]
+        chains.append(_chain(question, row.response.steps, labels, f"visualprocessbench/{row.policy_model}", None))
+    return chains
 
 
-def _text_chain(row: Mapping[str, Any], path: Path) -> LabelledChain:
-    where = f"{path}, row {row.get('id', str(row)[:60])!r}"
-    steps, label = row.get("steps"), row.get("label")
-    if not _are_texts(steps) or not isinstance(row.get("problem"), str) or not isinstance(label, int):
-        raise UserError(f"{where}: lacks problem, steps or label; give a file of ProcessBench")
-    if not -1 <= label < len(steps):
-        raise UserError(f"{where}: label {label} with {len(steps)} steps; it is a step's index or -1")
-    question = Question(str(row.get("id", "")), "processbench", "open", row["problem"], fields={"subset": path.stem})
-    labels = (True,) * len(steps) if label < 0 else (*(True,) * label, False, *(None,) * (len(steps) - label - 1))
-    is_right = row.get("final_answer_correct")
-    return _chain(question, steps, labels, f"processbench/{row.get('generator', '')}", is_right)
+_RowKind = TypeVar("_RowKind", bound=BaseModel)
 
 
-def _visual_chain(row: Mapping[str, Any], number: int, path: Path) -> LabelledChain:
-    where = f"{path}, row {number}"
-    said = row.get("response") if isinstance(row.get("response"), Mapping) else row
-    steps, marks = said.get("steps"), said.get("process_correctness")
-    if not _are_texts(steps) or not isinstance(marks, list) or not isinstance(row.get("question"), str):
-        raise UserError(f"{where}: lacks question, steps or process_correctness; give the file of VisualProcessBench")
-    if len(marks) != len(steps) or not set(marks) <= _LABELS.keys():
-        raise UserError(f"{where}: {len(marks)} labels {marks} for {len(steps)} steps; there is 1, 0 or -1 for each")
-    names = row.get("image", [])
-    images = [names] if isinstance(names, str) else list(names or [])
-    media = tuple(media_from_file(name, root=path.parent) for name in images)
-    source = str(row.get("data_source", ""))
-    question = Question(
-        f"{number}",
-        "visualprocessbench",
-        "open",
-        row["question"].replace("<image>", ""),
-        media=media,
-        fields={"subset": source},
-    )
-    labels = tuple(_LABELS[mark] for mark in marks)
-    return _chain(question, steps, labels, f"visualprocessbench/{row.get('policy_model', '')}", None)
+def _read(kind: type[_RowKind], raw: Row, where: str) -> _RowKind:
+    try:
+        return kind.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "row"
+        raise UserError(f"{where}: {place}: {first['msg']}; give the benchmark's released file") from error
 
 
 def _chain(
-    question: Question, steps: list[str], labels: tuple[bool | None, ...], source: str, is_right: bool | None
+    question: Question, steps: list[str], labels: list[bool | None], source: str, is_right: bool | None
 ) -> LabelledChain:
     texts = (*(f"{step.rstrip()}\n\n" for step in steps[:-1]), steps[-1])
-    return LabelledChain(question, texts, labels, (None,) * len(texts), "natural", source, question.id, is_right)
-
-
-def _are_texts(steps: object) -> bool:
-    return isinstance(steps, list) and bool(steps) and all(isinstance(step, str) and step.strip() for step in steps)
+    return LabelledChain(question, texts, tuple(labels), (None,) * len(texts), "natural", source, question.id, is_right)

@@ -20,7 +20,7 @@ from training.perturb.numbers import with_changes
 from training.perturb.sites import Family, Site, Stock, sites, word_at
 from ttc.records import Gold
 
-__all__ = ["ErrorKind", "Perturbed", "kinds", "perturb"]
+__all__ = ["ErrorKind", "Perturbed", "kinds", "perturb", "planned", "with_error"]
 
 ErrorKind = Literal["perceptual", "domain_perception", "knowledge", "calculation", "logic", "text"]
 """What is wrong: what is seen; what it is in the terms of the field; a law or a fact; a sum; what follows from what; what the
@@ -105,6 +105,15 @@ def perturb(
     )
 
 
+def planned(chains: Sequence[LabelledChain], share: float, most: int, seed: int) -> list[tuple[LabelledChain, int]]:
+    """Which step of which chain is to be made wrong, in random order; at least one of each chain."""
+    orders = [
+        (chain, place) for chain in chains for place in _places(chain, share, most, Random(f"{seed} {chain.question.id}"))
+    ]
+    Random(seed).shuffle(orders)
+    return orders
+
+
 def _places(chain: LabelledChain, share: float, most: int, rng: Random) -> list[int]:
     """Steps to make wrong, so that every step is wrong equally often for the times it is right.
 
@@ -136,7 +145,7 @@ def _planted(
             steps = _edited(chain.steps, place, site, new)
             if not faults(chain.steps, steps, place, old=site.old, new=new):
                 ledger.book(site, new)
-                return Perturbed(_labelled(chain, steps, place, kind_of(site, chain, place)), chain, place, site.old, new)
+                return Perturbed(with_error(chain, steps, place, kind_of(site, chain, place)), chain, place, site.old, new)
     return None
 
 
@@ -191,12 +200,12 @@ def _put(step: str, start: int, end: int, new: str) -> str:
     return before + new + step[end:]
 
 
-def _labelled(chain: LabelledChain, steps: tuple[str, ...], place: int, kind: ErrorKind) -> LabelledChain:
-    behind = len(steps) - place - 1
-    labels = (*chain.labels[:place], False, *(None,) * behind)
-    return replace(
-        chain, steps=steps, labels=labels, kinds=(*(None,) * place, kind, *(None,) * behind), origin="perturbed", is_right=None
-    )
+def with_error(chain: LabelledChain, steps: tuple[str, ...], place: int, kind: ErrorKind) -> LabelledChain:
+    """The chain with other steps: labelled as it was before the error, wrong there, unlabelled behind."""
+    behind: tuple[None, ...] = (None,) * (len(steps) - place - 1)
+    kinds_ = (*(None,) * place, kind, *behind)
+    labels = (*chain.labels[:place], False, *behind)
+    return replace(chain, steps=steps, labels=labels, kinds=kinds_, origin="perturbed", is_right=None)
 
 
 def kind_of(site: Site, chain: LabelledChain, place: int) -> ErrorKind:
