@@ -14,6 +14,7 @@ from ttc.benchmarks import AnyBenchmark
 from ttc.errors import UserError
 from ttc.records import Sampling
 from verifiers.aggregate import Aggregation
+from verifiers.instructions import SHIPPED, Shown
 from verifiers.render import Rendering
 
 LANGUAGE_LAYERS = r"(?!.*(?:vision|visual|image|audio)).*\.(?:q|k|v|o|gate|up|down)_proj"
@@ -102,6 +103,10 @@ class PocketReplies(BaseModel, frozen=True, extra="forbid"):
     """Of the train split as well, behind those: the validation split chooses prompts and budgets, and is left alone."""
     samples: int = Field(default=8, gt=0)
     """Of each question."""
+    planted: int = Field(default=0, ge=0)
+    """Chains with an error put in by program besides, over the same questions (`training.pocket_planted`)."""
+    seed: int = 0
+    """Of what is planted."""
     leave_out: tuple[str, ...] = ()
     """Subjects that are not trained on, so that transfer to them can be measured."""
     blind: float = Field(default=0.0, ge=0, le=1)
@@ -112,35 +117,66 @@ class PocketReplies(BaseModel, frozen=True, extra="forbid"):
 AnyChains = Annotated[ChainFiles | PocketReplies, Field(discriminator="kind")]
 
 
-class StepVerifierTraining(BaseModel, frozen=True, extra="forbid"):
-    """A step verifier (`verifiers.prm`) from labelled chains."""
+class Training(BaseModel, frozen=True, extra="forbid"):
+    """What every training run says."""
 
-    kind: Literal["step_verifier"] = "step_verifier"
     base: Checkpoint
     """The model to start from."""
     data: AnyChains
-    rendering: Rendering = Rendering()
     lora: Lora | None = Lora()
     """All weights learn where null."""
     train_vision: bool = False
     """Let the vision tower learn too, where all weights do."""
     optimisation: Optimisation = Optimisation()
-    class_weights: Literal["balanced", "none"] = "balanced"
-    """`balanced`: right and wrong steps weigh the same in all."""
     max_tokens: int = Field(default=8192, gt=0)
     """Longest chain, images included. A longer one is an error: nothing is ever cut off."""
-    questions_kept: int = Field(default=8, gt=0)
-    """Questions whose encoded images stay in memory."""
-    aggregation: Aggregation = "mean"
-    """For the card's numbers; every use of the verifier names its own."""
     threads: int | None = Field(default=None, gt=0)
     """CPU threads; one is fastest for tiny models."""
     tracking: Tracking = Tracking()
     hub: Hub | None = None
 
 
-AnyTraining = StepVerifierTraining
-"""A training run's config; a union, told apart by `kind`, as soon as there are two."""
+class StepVerifierTraining(Training, frozen=True, extra="forbid"):
+    """A step verifier (`verifiers.prm`) from labelled chains."""
+
+    kind: Literal["step_verifier"] = "step_verifier"
+    rendering: Rendering = Rendering()
+    class_weights: Literal["balanced", "none"] = "balanced"
+    """`balanced`: right and wrong steps weigh the same in all."""
+    questions_kept: int = Field(default=8, gt=0)
+    """Questions whose encoded images stay in memory."""
+    aggregation: Aggregation = "mean"
+    """For the card's numbers; every use of the verifier names its own."""
+
+
+class OutcomeVerifierTraining(StepVerifierTraining, frozen=True, extra="forbid"):
+    """An outcome verifier (`verifiers.orm`) from pairs of a right and a wrong reply to one question."""
+
+    kind: Literal["outcome_verifier"] = "outcome_verifier"
+    rendering: Rendering = Rendering(form="marker", heading="", at_most=1)
+    """Always the whole reply; an empty marker is the end of the assistant's turn."""
+    pairs: int = Field(default=4, gt=0)
+    """Most pairs of one question."""
+    class_weights: Literal["none"] = "none"
+    """Both sides of a pair weigh the same."""
+    aggregation: Literal["last"] = "last"
+    """There is one score and nothing to choose."""
+
+
+class GenerativeVerifierTraining(Training, frozen=True, extra="forbid"):
+    """A generative verifier (`verifiers.generative`): it learns to go through the steps and then to rule."""
+
+    kind: Literal["generative_verifier"] = "generative_verifier"
+    instructions: Path = SHIPPED / "generative.yaml"
+    """What it is told, here and in use."""
+    shown: Shown = Shown()
+    """What it sees of the question's media, here and in use."""
+
+
+AnyTraining = Annotated[
+    StepVerifierTraining | OutcomeVerifierTraining | GenerativeVerifierTraining, Field(discriminator="kind")
+]
+"""A training run's config, told apart by `kind`; a step verifier's where it names none."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -159,8 +195,8 @@ def read(path: Path) -> dict[str, Any]:
 def validate(content: Mapping[str, Any], where: str) -> AnyTraining:
     """A checked config. Raises UserError with the first thing that is wrong."""
     try:
-        return TypeAdapter(AnyTraining).validate_python(content)
+        return TypeAdapter(AnyTraining).validate_python({"kind": "step_verifier", **content})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        place = ".".join(str(part) for part in first["loc"][1:]) or "the whole"
         raise UserError(f"config {where}: {place}: {first['msg']}, got {first.get('input')!r:.200}") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from training.chains import LabelledChain
 from training.corpora import pocket_chains
+from training.pocket_planted import planted_chains
 from ttc import prompts
 from ttc.bank import Bank
 from ttc.benchmarks.pocket import Pocket
@@ -30,7 +31,9 @@ def load(data: "PocketReplies") -> tuple[list[LabelledChain], list[LabelledChain
     asked = [question for question in exam.questions if question.fields["subject"] not in data.leave_out]
     samples = asyncio.run(_draw(data, asked))
     chains = pocket_chains(asked, exam.golds, samples, model=data.backend.model)
-    train = [chain for chain in chains if chain.group not in last]
+    # one reply is often drawn many times, and teaches once; dev chains are weighed as they are drawn
+    train = list({(chain.group, chain.steps): chain for chain in chains if chain.group not in last}.values())
+    train += planted_chains([question for question in asked if question.id not in last], data.planted, data.seed)
     return train + blinded(train, data.blind), [chain for chain in chains if chain.group in last]
 
 

@@ -86,7 +86,7 @@ class Course:
         if config.lora is None or not torch.cuda.is_available():
             self.model = self.model.float()  # small steps vanish in half precision; adapters are kept in float32 by peft
         self.chat = Chat.load(config.base, takes_images=takes_images)
-        self.renderer = Renderer(self.chat, config.rendering, config.base.model, questions_kept=config.questions_kept)
+        self.renderer = self._renderer()
         self.old_head = self.model.get_output_embeddings()
         if config.rendering.form == "marker":
             step_model.add_head(self.model)
@@ -119,7 +119,7 @@ class Course:
     def save(self, folder: Path) -> None:
         """Write the verifier: weights or adapter, head, processor, and how replies are shown to it."""
         model: Any = self.trainer.accelerator.unwrap_model(self.trainer.model)
-        about: dict[str, Any] = {"rendering": self.config.rendering.model_dump(mode="json")}
+        about: dict[str, Any] = {"rendering": self.renderer.rendering.model_dump(mode="json")}
         folder.mkdir(parents=True, exist_ok=True)
         if self.config.lora is not None:
             about["base"] = self.config.base.identity()["model"]
@@ -140,9 +140,13 @@ class Course:
                 (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
         (folder / FILE).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
+    def _renderer(self) -> Renderer:
+        config = self.config
+        return Renderer(self.chat, config.rendering, config.base.model, questions_kept=config.questions_kept)
+
     def _trainer(self) -> StepVerifierTrainer:
         config, train, dev = self.config, self.train, self.dev
-        callbacks: list[TrainerCallback] = [_LastEvaluation()]
+        callbacks: list[TrainerCallback] = [LastEvaluation()]
         if config.optimisation.patience:
             callbacks.append(EarlyStoppingCallback(early_stopping_patience=config.optimisation.patience))
         return StepVerifierTrainer(
@@ -172,14 +176,23 @@ class Course:
         )
 
     def _arguments(self) -> SFTConfig:
+        return SFTConfig(
+            **self._settings(len(self.train.chains)),
+            metric_for_best_model="auroc",
+            label_names=["labels"],
+            dataset_kwargs={"skip_prepare_dataset": True},
+        )
+
+    def _settings(self, rows: int) -> dict[str, Any]:
+        """What every trainer of trl is told; `rows` are those of one epoch."""
         config, learning = self.config, self.config.optimisation
         on_gpu, devices = torch.cuda.is_available(), PartialState().num_processes
         if learning.batch % (learning.micro_batch * devices):
             raise UserError(f"batch={learning.batch} is no multiple of micro_batch={learning.micro_batch} on {devices} devices")
-        steps = max(1, round(len(self.train.chains) / learning.batch * learning.epochs))
+        steps = max(1, round(rows / learning.batch * learning.epochs))
         every = max(1, steps // learning.evaluations)
         by_length = learning.order == "random" and learning.by_length
-        return SFTConfig(
+        return dict(
             output_dir=str(self.out / "checkpoints"),
             run_name=self.out.name,
             max_steps=steps,
@@ -195,25 +208,22 @@ class Course:
             train_sampling_strategy="group_by_length" if by_length else "sequential",
             bf16=on_gpu and learning.precision != "float32",
             use_cpu=not on_gpu,
-            gradient_checkpointing=learning.gradient_checkpointing,
+            activation_checkpointing=learning.gradient_checkpointing,
             eval_strategy="steps",
             eval_steps=every,
             save_steps=every,
             save_total_limit=2,
             load_best_model_at_end=True,
-            metric_for_best_model="auroc",
             greater_is_better=True,
             logging_steps=max(1, every // 10),
             report_to="wandb" if config.tracking.kind == "wandb" else "none",
             disable_tqdm=True,
             remove_unused_columns=False,
-            label_names=["labels"],
             max_length=None,
-            dataset_kwargs={"skip_prepare_dataset": True},
         )
 
 
-class _LastEvaluation(TrainerCallback):
+class LastEvaluation(TrainerCallback):
     """The last step is a candidate for the best, too."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
