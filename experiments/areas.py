@@ -32,24 +32,25 @@ def areas(
 
     An area is linear in the credits, hence exact where they are; its interval resamples questions at the costs as they are.
     """
-    found = []
+    columns: list[np.ndarray] = []
+    places: list[tuple[str, str, float, float]] = []
     for axis in AXES:
-        curves = dict(_curves(panel, rows, axis, skip))
+        curves = _curves(panel, rows, axis, skip)
         begin = max((costs[0] for costs, _ in curves.values()), default=0.0)
         end = min((costs[-1] for costs, _ in curves.values()), default=0.0)
         if not 0 < begin < end:
             continue
-        area_QS = np.stack(
-            [
-                panel.credit_QC[np.ix_(rows, columns)] @ statistics.area_weights(costs, begin, end)
-                for costs, columns in curves.values()
-            ],
-            axis=1,
-        )
-        clusters = [panel.clusters[row] for row in rows]
-        for name, one in zip(curves, statistics.intervals(area_QS, clusters, draws=draws, seed=seed), strict=True):
-            found.append(Area(name, axis, one.mean, one.low, one.high, begin, end))
-    return tuple(found)
+        for name, (costs, at) in curves.items():
+            columns.append(panel.credit_QC[np.ix_(rows, at)] @ statistics.area_weights(costs, begin, end))
+            places.append((name, axis, begin, end))
+    if not places:
+        return ()
+    clusters = [panel.clusters[row] for row in rows]
+    found = statistics.intervals(np.stack(columns, axis=1), clusters, draws=draws, seed=seed)
+    return tuple(
+        Area(name, axis, one.mean, one.low, one.high, begin, end)
+        for (name, axis, begin, end), one in zip(places, found, strict=True)
+    )
 
 
 def _curves(panel: Panel, rows: Sequence[int], axis: str, skip: Collection[str]) -> Mapping[str, tuple[list[float], list[int]]]:

@@ -64,25 +64,12 @@ def level_gaps(
     seed: int = 0,
 ) -> tuple[LevelGap, ...]:
     """The gap of two groups of rows, for every strategy but those to skip, on the axes that are known for it."""
-    found = [gap for axis in axes for gap in _on_axis(panel, easy, hard, axis, scales, skip, draws, seed)]
-    order = list(panel.columns)
-    return tuple(sorted(found, key=lambda gap: order.index(gap.strategy)))
-
-
-def _on_axis(
-    panel: Panel,
-    easy: Sequence[int],
-    hard: Sequence[int],
-    axis: str,
-    scales: Sequence[Scale],
-    skip: Collection[str],
-    draws: int,
-    seed: int,
-) -> list[LevelGap]:
-    columns = {name: at for name, at in panel.columns.items() if at and name not in skip and _known(panel, at, axis)}
-    if not columns:
-        return []
-    means = [_Means(panel, group, axis, [c for at in columns.values() for c in at.values()]) for group in (easy, hard)]
+    known = {
+        axis: [name for name, at in panel.columns.items() if name not in skip and _known(panel, at, axis)] for axis in axes
+    }
+    axes = [axis for axis in axes if known[axis]]
+    # one pass for all axes: to resample costs more than to sum, and every difference is paired
+    means = [_Means(panel, group, axes) for group in (easy, hard)]
     rows = sorted({*easy, *hard})
     clusters = [panel.clusters[row] or f"alone {row}" for row in rows]
     table_QX = np.hstack([mean.table_QX for mean in means])[rows]
@@ -90,19 +77,20 @@ def _on_axis(
     width = means[0].table_QX.shape[1]
     drawn_DX = drawn_DX[(drawn_DX[:, [0, width]] > 0).all(axis=1)]  # a draw without one of the levels says nothing
     whole_X = table_QX.mean(axis=0)[None]
-    found, first = [], 0
-    for name, at_k in columns.items():
-        chosen, first = np.arange(first, first + len(at_k)), first + len(at_k)
-        lines = [[m.line(x_DX[:, i * width :], chosen) for i, m in enumerate(means)] for x_DX in (whole_X, drawn_DX)]
-        if not (at := _places(list(at_k), lines[0], axis)):
-            continue  # the levels' curves share no range of this cost
-        sides = [[line.heights(at, axis, list(at_k)) for line in pair] for pair in lines]
-        found += [_gap(name, axis, scale, at, sides, len(easy), len(hard)) for scale in scales]
-    return found
+    found = []
+    for name, at_k in kept.items():
+        for axis in (axis for axis in axes if name in known[axis]):
+            chosen = np.array(list(at_k.values()))
+            lines = [[m.line(x_DX[:, i * width :], chosen, axis) for i, m in enumerate(means)] for x_DX in (whole_X, drawn_DX)]
+            if not (at := _places(list(at_k), lines[0], axis)):
+                continue  # the levels' curves share no range of this cost
+            sides = [[line.heights(at, axis, list(at_k)) for line in pair] for pair in lines]
+            found += [_gap(name, axis, scale, at, sides, len(easy), len(hard)) for scale in scales]
+    return tuple(found)
 
 
 def _known(panel: Panel, at: Mapping[int, int], axis: str) -> bool:
-    """Whether every question with an outcome has a cost on this axis."""
+    """Whether there is a curve, and every question with an outcome has a cost on this axis."""
     columns = list(at.values())
     present_QC = ~np.isnan(panel.costs["samples"][:, columns])
     return bool(present_QC.any()) and not np.isnan(panel.costs[axis][:, columns][present_QC]).any()
@@ -132,21 +120,22 @@ class _Line:
 
 
 class _Means:
-    """Sums from which a resample's accuracy and cost on one level follow, for the columns chosen."""
+    """Sums from which a resample's accuracy and costs on one level follow."""
 
-    def __init__(self, panel: Panel, rows: Sequence[int], axis: str, columns: Sequence[int]) -> None:
+    def __init__(self, panel: Panel, rows: Sequence[int], axes: Sequence[str]) -> None:
         member_Q1 = np.zeros((len(panel.clusters), 1))
         member_Q1[list(rows)] = 1
-        cost_QC, credit_QC = panel.costs[axis][:, columns], panel.credit_QC[:, columns]
-        present_QC = ~np.isnan(cost_QC) * member_Q1
-        self._width = len(columns)
-        self.table_QX = np.hstack([member_Q1, credit_QC * member_Q1, np.nan_to_num(cost_QC) * member_Q1, present_QC])
+        present_QC = ~np.isnan(panel.costs["samples"]) * member_Q1
+        costs = [np.nan_to_num(panel.costs[axis]) * member_Q1 for axis in axes]
+        self._width = panel.credit_QC.shape[1]
+        self._axes = list(axes)
+        self.table_QX = np.hstack([member_Q1, panel.credit_QC * member_Q1, present_QC, *costs])
 
-    def line(self, means_DX: np.ndarray, chosen: np.ndarray) -> _Line:
+    def line(self, means_DX: np.ndarray, chosen: np.ndarray, axis: str) -> _Line:
         """One strategy's line from means of the table; `means_DX` starts with this level's columns."""
-        count_D1, credit_DK = means_DX[:, :1], means_DX[:, 1 + chosen]
-        cost_DK, present_DK = (means_DX[:, 1 + part * self._width + chosen] for part in (1, 2))
-        return _Line(credit_DK / count_D1, cost_DK / np.maximum(present_DK, 1e-12))
+        parts = 0, 1, 2 + self._axes.index(axis)
+        credit_DK, present_DK, cost_DK = (means_DX[:, 1 + part * self._width + chosen] for part in parts)
+        return _Line(credit_DK / means_DX[:, :1], cost_DK / np.maximum(present_DK, 1e-12))
 
 
 def _places(ks: Sequence[int], lines: Sequence[_Line], axis: str) -> list[float]:
