@@ -64,9 +64,8 @@ def level_gaps(
     seed: int = 0,
 ) -> tuple[LevelGap, ...]:
     """The gap of two groups of rows, for every strategy but those to skip, on the axes that are known for it."""
-    known = {
-        axis: [name for name, at in panel.columns.items() if name not in skip and _known(panel, at, axis)] for axis in axes
-    }
+    kept = {name: at for name, at in panel.columns.items() if name not in skip}
+    known = {axis: [name for name, at in kept.items() if _known(panel, at, axis)] for axis in axes}
     axes = [axis for axis in axes if known[axis]]
     # one pass for all axes: to resample costs more than to sum, and every difference is paired
     means = [_Means(panel, group, axes) for group in (easy, hard)]
