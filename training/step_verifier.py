@@ -192,35 +192,35 @@ class Course:
         steps = max(1, round(rows / learning.batch * learning.epochs))
         every = max(1, steps // learning.evaluations)
         by_length = learning.order == "random" and learning.by_length
-        return dict(
-            output_dir=str(self.out / "checkpoints"),
-            run_name=self.out.name,
-            max_steps=steps,
-            per_device_train_batch_size=learning.micro_batch,
-            per_device_eval_batch_size=learning.micro_batch,
-            gradient_accumulation_steps=learning.batch // (learning.micro_batch * devices),
-            learning_rate=learning.learning_rate,
-            lr_scheduler_type="cosine",
-            warmup_steps=round(learning.warmup * steps),
-            weight_decay=learning.weight_decay,
-            seed=learning.seed,
+        return {
+            "output_dir": str(self.out / "checkpoints"),
+            "run_name": self.out.name,
+            "max_steps": steps,
+            "per_device_train_batch_size": learning.micro_batch,
+            "per_device_eval_batch_size": learning.micro_batch,
+            "gradient_accumulation_steps": learning.batch // (learning.micro_batch * devices),
+            "learning_rate": learning.learning_rate,
+            "lr_scheduler_type": "cosine",
+            "warmup_steps": round(learning.warmup * steps),
+            "weight_decay": learning.weight_decay,
+            "seed": learning.seed,
             # `random` was mixed already, by a seed of ours
-            train_sampling_strategy="group_by_length" if by_length else "sequential",
-            bf16=on_gpu and learning.precision != "float32",
-            use_cpu=not on_gpu,
-            activation_checkpointing=learning.gradient_checkpointing,
-            eval_strategy="steps",
-            eval_steps=every,
-            save_steps=every,
-            save_total_limit=2,
-            load_best_model_at_end=True,
-            greater_is_better=True,
-            logging_steps=max(1, every // 10),
-            report_to="wandb" if config.tracking.kind == "wandb" else "none",
-            disable_tqdm=True,
-            remove_unused_columns=False,
-            max_length=None,
-        )
+            "train_sampling_strategy": "group_by_length" if by_length else "sequential",
+            "bf16": on_gpu and learning.precision != "float32",
+            "use_cpu": not on_gpu,
+            "activation_checkpointing": learning.gradient_checkpointing,
+            "eval_strategy": "steps",
+            "eval_steps": every,
+            "save_steps": every,
+            "save_total_limit": 2,
+            "load_best_model_at_end": True,
+            "greater_is_better": True,
+            "logging_steps": max(1, every // 10),
+            "report_to": "wandb" if config.tracking.kind == "wandb" else "none",
+            "disable_tqdm": True,
+            "remove_unused_columns": False,
+            "max_length": None,
+        }
 
 
 class LastEvaluation(TrainerCallback):
