@@ -115,6 +115,7 @@ def manifest(results: Results, backend: Backend, name: str) -> Manifest:
         "identity": dict(backend.identity()),
         "shape": None if shape is None else asdict(shape),
         "strategies": _all_facts(config),
+        "thresholds": {name: one.by_k for name, one in results.thresholds.items()},
         "engines": results.engines,
         "judged": decided(v for by_id in results.graded.values() for one in by_id.values() for v in one.verdicts),
         "executed": asdict(results.executed),
@@ -235,7 +236,7 @@ def _half_rows(results: Results) -> list[dict[str, Any]]:
     """A strategy that reads one sample has its rows once, and no half."""
     strategies = {strategy_name(s): s for s in results.plan.config.strategies if strategy_name(s) in results.pools}
     ks = {name: sorted({k for points in results.outcomes[name].values() for k, _ in points}) for name in strategies}
-    found = halved(strategies, results.pools, ks)
+    found = halved(strategies, results.pools, ks, results.thresholds)
     rows = [{"half": which, **row} for which in (0, 1) for row in _outcome_rows(found.outcomes[which])]
     return [
         {**row, "half": None if row["strategy"] in found.indivisible else row["half"]}

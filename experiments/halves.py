@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from experiments.expectations import expectations
 from experiments.panel import Outcomes
+from experiments.thresholds import Thresholds
 from ttc.pool import Pool
 
 T = TypeVar("T")
@@ -43,13 +45,19 @@ def half(pool: Pool, which: int) -> Pool:
     )
 
 
-def halved(strategies: Mapping[str, Any], pools: Mapping[str, Mapping[str, Pool]], ks: Mapping[str, Sequence[int]]) -> Halves:
+def halved(
+    strategies: Mapping[str, Any],
+    pools: Mapping[str, Mapping[str, Pool]],
+    ks: Mapping[str, Sequence[int]],
+    thresholds: Mapping[str, Thresholds] = MappingProxyType({}),
+) -> Halves:
     """Expectations from each half.
 
     Args:
         strategies: parallel strategies by name.
         pools: what each reads, by question id.
         ks: the budgets of each; those beyond half of a pool's samples are left out.
+        thresholds: as chosen from all samples, since they are those of other questions.
     """
     whole = frozenset(name for name in strategies if any(pool.n == 1 for pool in pools[name].values()))
     first, second = (
@@ -60,6 +68,7 @@ def halved(strategies: Mapping[str, Any], pools: Mapping[str, Mapping[str, Pool]
                 for name, by_id in pools.items()
             },
             ks,
+            thresholds,
         )
         for which in (0, 1)
     )

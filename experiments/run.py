@@ -17,6 +17,7 @@ from experiments.curves import check_fields
 from experiments.expectations import expectations
 from experiments.limit import limited
 from experiments.solved import Solved
+from experiments.thresholds import Thresholds, choose, folds
 from ttc import keys, prompts
 from ttc.backends.archive import Archive
 from ttc.bank import Bank
@@ -99,6 +100,8 @@ class Results:
     """Strategies in the config's order."""
     pools: dict[str, dict[str, Pool]] = field(default_factory=dict)
     """Strategy name -> question id -> the samples as it sees them, for parallel strategies."""
+    thresholds: dict[str, Thresholds] = field(default_factory=dict)
+    """Strategy name -> the numbers that were chosen for it, where its config names a goal."""
     executed: Usage = field(default_factory=Usage)
     """What was drawn from the engine, and scored, this time."""
 
@@ -293,7 +296,11 @@ def _evaluate(results: Results, backend: Backend) -> None:
             found = {i: replace(pool, greedy=pools(last, None)[i]) for i, pool in found.items()}
         results.pools[strategy_name(strategy)] = found
         budgets[strategy_name(strategy)] = [k for k in config.ks or powers_of_two(strategy.draw.n) if k <= strategy.draw.n]
-    results.outcomes = expectations({strategy_name(s): s for s in config.parallel}, results.pools, budgets)
+    strategies, sides = {strategy_name(s): s for s in config.parallel}, folds(plan.exam.questions)
+    for name, strategy in strategies.items():
+        if chosen := choose(strategy, results.pools[name], budgets[name], sides):
+            results.thresholds[name] = chosen
+    results.outcomes = expectations(strategies, results.pools, budgets, results.thresholds)
 
 
 def _evaluate_live(results: Results, bank: Bank) -> None:

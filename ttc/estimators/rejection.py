@@ -5,6 +5,7 @@ Only the order of samples is random, so all is a ratio of binomials. Draws are s
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import comb, fsum
 from typing import Literal
@@ -76,18 +77,23 @@ def rejection_at_k(
     require_budget(k, n)
     accepted = tuple(score is not None and score >= threshold for score in scores)
     refused = [i for i in range(n) if not accepted[i]]
-    every, all_refused = comb(n, k), comb(len(refused), k)
-    coverage = (every - all_refused) / every
+    coverage, draws = _chances(n, len(refused), k)
     good = [credit for credit, taken in zip(credits, accepted, strict=True) if taken]
     accepted_credit = coverage * (fsum(good) / len(good)) if good else 0.0
-    draws = fsum(comb(len(refused), j) / comb(n, j) for j in range(k))
 
-    rest = 0.0
+    rest, all_refused = 0.0, comb(len(refused), k)
     if all_refused and fallback == "greedy":
         rest = greedy_credit
     elif all_refused and fallback != "abstain":  # else too few refused samples to vote or rank k of them
         rest = _among(refused, scores, credits, k, fallback, answers)
-    return Rejection(coverage, accepted_credit, all_refused / every * rest, draws, accepted)
+    return Rejection(coverage, accepted_credit, all_refused / comb(n, k) * rest, draws, accepted)
+
+
+@lru_cache(maxsize=1 << 14)
+def _chances(n: int, refused: int, k: int) -> tuple[float, float]:
+    """Coverage, and expected draws."""
+    every = comb(n, k)
+    return (every - comb(refused, k)) / every, fsum(comb(refused, j) / comb(n, j) for j in range(k))
 
 
 def _among(

@@ -9,14 +9,15 @@ from ttc.pool import Outcome, Pool
 from ttc.records import Selection
 from ttc.session import Session
 from ttc.strategies.parallel import Verified
+from ttc.strategies.threshold import Threshold, fixed
 
 
 class FilteredVote(Verified, frozen=True, extra="forbid"):
     """Plurality among the samples scored at least `threshold`; one without a score is not among them."""
 
     kind: Literal["filtered_vote"] = "filtered_vote"
-    threshold: float
-    """To be chosen on other questions than those it is judged on."""
+    threshold: Threshold
+    """A number, to be chosen on other questions than those it is judged on; or what a run is to choose it for."""
     fallback: Literal["abstain", "vote"] = "abstain"
     """Where nobody may vote: no answer, or the plain vote of all samples."""
 
@@ -25,14 +26,14 @@ class FilteredVote(Verified, frozen=True, extra="forbid"):
         samples = await session.draw(self.draw)
         scores = [one.score for one in await session.score(samples, self.verifier)]
         classes = session.classes(session.answers(samples))
-        winner = select.filtered(classes, scores, self.threshold)
+        winner = select.filtered(classes, scores, fixed(self.threshold))
         if winner is None and self.fallback == "vote":
             return session.stand_by(samples, select.plurality(classes), "fallback")
         return session.stand_by(samples, winner, "filtered")
 
     def expected(self, pool: Pool, k: int) -> Outcome:
         """vote@k of those let through. Source: estimators.vote_at_k."""
-        votes = select.voters(pool.classes, pool.scores[self.verifier], self.threshold)
+        votes = select.voters(pool.classes, pool.scores[self.verifier], fixed(self.threshold))
         credit, coverage = estimators.vote_at_k(votes, pool.credits, k), estimators.vote_coverage_at_k(votes, k)
         silent = [i for i, vote in enumerate(votes) if vote is None]
         if self.fallback == "vote" and len(silent) >= k:

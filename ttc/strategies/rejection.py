@@ -9,14 +9,15 @@ from ttc.pool import Outcome, Pool
 from ttc.records import Sample, Selection
 from ttc.session import Session
 from ttc.strategies.parallel import Verified
+from ttc.strategies.threshold import Threshold, fixed
 
 
 class Rejection(Verified, frozen=True, extra="forbid"):
     """Draw one sample at a time, and stand by the first that scores at least `threshold`; n is the cap, not the cost."""
 
     kind: Literal["rejection"] = "rejection"
-    threshold: float
-    """To be chosen on other questions than those it is judged on."""
+    threshold: Threshold
+    """A number, to be chosen on other questions than those it is judged on; or what a run is to choose it for."""
     fallback: Fallback = "abstain"
     """Where none of n is accepted: no answer, the vote over them, the best scored of them, or a greedy reply."""
 
@@ -27,12 +28,13 @@ class Rejection(Verified, frozen=True, extra="forbid"):
 
     async def solve(self, session: Session) -> Selection:
         """Draw, score, decide; at most n times."""
+        threshold = fixed(self.threshold)
         samples: list[Sample] = []
         scores: list[float | None] = []
         for place in range(self.n):
             samples += await session.draw(self.draw.model_copy(update={"n": 1}))
             scores.append((await session.score(samples[-1:], self.verifier))[0].score)
-            if (score := scores[-1]) is not None and score >= self.threshold:
+            if (score := scores[-1]) is not None and score >= threshold:
                 return session.stand_by(samples, place, "accepted")
         if self.fallback_draw is not None:
             return session.stand_by(await session.draw(self.fallback_draw), 0, "fallback")
@@ -47,7 +49,7 @@ class Rejection(Verified, frozen=True, extra="forbid"):
             estimators.rejection_at_k(
                 pool.scores[self.verifier],
                 credits,
-                self.threshold,
+                fixed(self.threshold),
                 k,
                 fallback=self.fallback,
                 answers=pool.classes,
