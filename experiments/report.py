@@ -18,6 +18,7 @@ from experiments import figures
 from experiments.axes import AXES
 from experiments.curves import Change, Curves, Entrant, Point, values_of
 from experiments.exhibits import GradedDraws, choices, exhibits, status_table
+from experiments.gaps import Estimate
 from experiments.numbers import percent, short, signed
 from experiments.panel import Outcomes
 from experiments.tariffs import read_tariffs
@@ -138,6 +139,8 @@ class GapLine:
     """Accuracy on Easy at the first and the last k."""
     hard: tuple[float, float]
     reading: str
+    matched: Estimate | None
+    """The change at equal tokens, between the ends of what both levels spend; None where that is no range."""
 
 
 def gap_lines(found: Curves) -> list[GapLine]:
@@ -145,6 +148,7 @@ def gap_lines(found: Curves) -> list[GapLine]:
     golds = {entrant.name for entrant in found.entrants if entrant.uses_gold}
     # In reverse, so that the first field with these levels stays: the gaps are its own.
     levels = {group.value: group for group in reversed(found.groups) if group.field}
+    matched = {gap.strategy: gap.change for gap in found.matched if gap.axis == "total_tokens" and gap.scale == "accuracy"}
     lines = []
     for gap in found.gaps:
         if (change := gap.change) is None or gap.strategy in golds:
@@ -161,6 +165,7 @@ def gap_lines(found: Curves) -> list[GapLine]:
                 easy=(easy[0].accuracy, easy[-1].accuracy),
                 hard=(hard[0].accuracy, hard[-1].accuracy),
                 reading=reading(change),
+                matched=matched.get(gap.strategy),
             )
         )
     return lines

@@ -1,6 +1,6 @@
-"""What tokens cost beside FLOPs: KV memory, money, and time on the critical path."""
+"""What tokens cost beside FLOPs: KV memory, and the prices of a provider."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
@@ -67,11 +67,6 @@ def kv_bytes(
 ) -> int:
     """Memory of those slots, as if every layer kept the whole context."""
     return kv_slots(prompt_tokens, completion_tokens, block) * shape.kv_bytes_per_token(bytes_per_value)
-
-
-def critical_path(steps: Iterable[Sequence[float]]) -> float:
-    """Seconds of sequential steps whose parts run in parallel: the sum of the slowest. Device seconds are the plain sum."""
-    return sum(max(step, default=0.0) for step in steps)
 
 
 class Prices(BaseModel, frozen=True, extra="forbid"):

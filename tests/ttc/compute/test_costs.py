@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from ttc.compute import ModelShape, Prices, critical_path, kv_bytes, kv_slots, sample_flops
+from ttc.compute import ModelShape, Prices, kv_bytes, kv_slots, sample_flops
 from ttc.records import Sample
 
 SHAPE = ModelShape(layers=2, width=8, query_heads=2, kv_heads=1, head_dim=4, mlp_weights=2 * 3 * 8 * 16, vocabulary=10)
@@ -39,7 +39,3 @@ def test_money_charges_cached_tokens_at_their_own_price():
     assert Prices(input=2.0, output=10.0).money(1_000_000, 0, cached_tokens=400_000) == pytest.approx(2.0)
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         Prices(input=-1, output=0)
-
-
-def test_the_critical_path_takes_the_slowest_of_parallel_samples_and_adds_sequential_steps():
-    assert critical_path([[1.0, 3.0, 2.0], [0.5], []]) == 3.5
