@@ -110,8 +110,8 @@ class PocketReplies(BaseModel, frozen=True, extra="forbid"):
     leave_out: tuple[str, ...] = ()
     """Subjects that are not trained on, so that transfer to them can be measured."""
     blind: float = Field(default=0.0, ge=0, le=1)
-    """Chains with blank images, as a share of the others: every step that reads the image is unlabelled in them, so that sums
-    and rules are judged without leaning on what the image shows."""
+    """Chains with blank images, as a share of the others: what was misread is not labelled in them, so that sums and rules are
+    judged without leaning on what the image shows."""
 
 
 AnyChains = Annotated[ChainFiles | PocketReplies, Field(discriminator="kind")]
@@ -134,6 +134,12 @@ class Training(BaseModel, frozen=True, extra="forbid"):
     """CPU threads; one is fastest for tiny models."""
     tracking: Tracking = Tracking()
     hub: Hub | None = None
+
+    @model_validator(mode="after")
+    def _whole_base(self) -> "Training":
+        if self.base.adapter is not None:
+            raise ValueError("base.adapter: training starts from whole weights; merge the adapter into them first")
+        return self
 
 
 class StepVerifierTraining(Training, frozen=True, extra="forbid"):

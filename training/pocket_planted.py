@@ -36,7 +36,7 @@ def planted_chains(questions: Sequence[Question], count: int, seed: int) -> list
 
 
 def planted(source: Problem, rng: Random) -> str:
-    """A reply with at most one error, which is nowhere near a number that the exam does not know."""
+    """A reply with at most one error. Its numbers are all among those that the exam knows."""
     sound = "\n".join([*exam.explanation(source), f"Answer: {source.answer}"])
     if rng.random() < _SOUND:
         return sound
