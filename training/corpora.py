@@ -1,5 +1,6 @@
 """Explained examples -> labelled chains: released explanations, the pocket exam's golds and its model's own replies."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,8 +8,10 @@ from itertools import accumulate
 
 from training.chains import LabelledChain
 from ttc.answers import extract
-from ttc.records import Answer, Exam, Gold, Question, Sample, Verdict
+from ttc.records import Exam, Gold, Question, Sample, Verdict
 from verifiers.steps import split
+
+_CONCLUDES = re.compile(r"\b(?:answers?|options?|choices?)\b", re.IGNORECASE)
 
 
 def gold_chains(exam: Exam) -> list[LabelledChain]:
@@ -90,5 +93,7 @@ def pocket_labels(question: Question, steps: Sequence[str]) -> tuple[tuple[bool,
 
 
 def _is_stale(question: Question, gold: Gold, step: str) -> bool:
-    answer: Answer = extract(question, step)
-    return bool(question.options and gold.answers) and answer.value is not None and answer.value not in gold.answers
+    if not question.options or not gold.answers or not _CONCLUDES.search(step):
+        return False
+    answer = extract(question, step)
+    return answer.value is not None and answer.value not in gold.answers

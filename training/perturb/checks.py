@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 
 from ttc.answers.equivalence import ground_of_equality
 from verifiers.steps import split
@@ -36,7 +35,7 @@ def faults(before: Sequence[str], after: Sequence[str], place: int, *, old: str 
         "says the same": _folded(original) == _folded(edited),
         "equal value": bool(old) and ground_of_equality(old, new, formulas=bool(re.search(r"[\d\\=^]", old))) is not None,
         "repeats its prefix": _folded(edited) in map(_folded, before[:place]),
-        "not one step": _resplit(tuple(before)) == tuple(before) and _resplit(tuple(after)) != tuple(after),
+        "not one step": _pieces(original) != _pieces(edited),
         "too long an edit": changed_words(original, edited) > max(4, MOST_CHANGED * len(original.split())),
         "blanks": _blanks(original) != _blanks(edited) or ("  " in edited.strip() and "  " not in original.strip()),
         "closing mark": original.rstrip()[-1:] != edited.rstrip()[-1:],
@@ -55,9 +54,9 @@ def changed_words(original: str, edited: str) -> int:
     return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
 
 
-@lru_cache(maxsize=256)
-def _resplit(steps: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(step.text for step in split("".join(steps), at_most=len(steps)))
+def _pieces(step: str) -> int:
+    """How many steps a step would be on its own."""
+    return len(split(step, at_most=len(step)))
 
 
 def _folded(text: str) -> str:

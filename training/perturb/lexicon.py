@@ -4,6 +4,8 @@ One class between semicolons, all in one grammatical form, so that a sentence st
 that explanations never hold (`departs from`) would tell a planted error by itself.
 """
 
+from typing import Literal
+
 LOOKS = """
 red | blue | green | yellow | white | black | pink | orange | purple | brown | gray | silver; bright | dark;
 brighter | darker; transparent | opaque; left | right; top | bottom; upper | lower; above | below; front | back;
@@ -76,10 +78,15 @@ sufficient | insufficient; greater than | less than; more than | less than
 """
 
 
-def classes() -> dict[str, list[tuple[str, str]]]:
+Block = Literal["looks", "terms", "logic"]
+"""Attributes that anyone can see; words of a field; what ties statements together."""
+
+
+def classes() -> dict[str, list[tuple[Block, str]]]:
     """By word, the other words of each of its classes, with the name of the block: (`looks`, `blue`)."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for name, block in (("looks", LOOKS), ("terms", TERMS), ("logic", LOGIC)):
+    found: dict[str, list[tuple[Block, str]]] = {}
+    blocks: dict[Block, str] = {"looks": LOOKS, "terms": TERMS, "logic": LOGIC}
+    for name, block in blocks.items():
         for one in block.split(";"):
             words = [word.strip() for word in one.split("|")]
             for word in words:

@@ -86,9 +86,11 @@ class ModelEdits(BaseModel, frozen=True, extra="forbid"):
             BackendUnavailable: the model cannot be asked; the same call goes on from the bank.
         """
         orders = planned(chains, share, most, seed)
-        turns = [kind for _ in range(len(orders) // len(KINDS) + 1) for kind in KINDS]
+        turns: list[ErrorKind] = [kind for _ in range(len(orders) // len(KINDS) + 1) for kind in KINDS]
         Random(seed).shuffle(turns)
-        asks = [(chain, place, kind) for (chain, place), kind in zip(orders, turns, strict=False)]
+        asks: list[tuple[LabelledChain, int, ErrorKind]] = [
+            (chain, place, kind) for (chain, place), kind in zip(orders, turns, strict=False)
+        ]
         prompts = [prompt(_EDIT_SYSTEM, _order(chain, place, kind), style="edit") for chain, place, kind in asks]
         replies = ask(self.backend, bank, prompts, self.sampling, run="edit")
         made, failed = [], Counter[str]()

@@ -15,6 +15,7 @@ _NAMED = re.compile(
 _NAME_BEFORE = re.compile(r"[^\W\d_][^.!?:(]*\s[A-Z]\w*\s$")
 """A capital inside a sentence: `Office 365` is a name."""
 _ENUMERATOR = re.compile(r"(?:^|(?<=[.;:]))\s*\(?$")
+_LIST_MARK = re.compile(r"[.)]\s+\S")
 _EQUATION = re.compile(
     r"(?<![\w.^)])(?P<left>[(\d](?:[\d.,()+*/^×·÷−–\s-]|\\times|\\cdot){0,200}[\d)])\s*(?:=|≈)\s*"
     r"(?P<right>\d+(?:,\d{3})*(?:\.\d+)?)(?![\w^(*/+]|[.,]\d)"
@@ -38,7 +39,7 @@ def numbers(step: str) -> list[re.Match[str]]:
         for match in NUMBER.finditer(step)
         if not _NAMED.search(step, 0, match.start())
         and not _NAME_BEFORE.search(step, 0, match.start())
-        and not (_ENUMERATOR.search(step, 0, match.start()) and step[match.end() : match.end() + 1] in (".", ")"))
+        and not (_ENUMERATOR.search(step, 0, match.start()) and _LIST_MARK.match(step, match.end()))
     ]
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from training.chains import LabelledChain
 from training.perturb import numbers
-from training.perturb.lexicon import classes
+from training.perturb.lexicon import Block, classes
 from ttc.records import Gold, Question
 
 Family = Literal["looks", "terms", "logic", "number", "result", "letter", "option", "term", "distant", "polarity"]
@@ -181,7 +181,7 @@ def _words(step: str) -> Iterator[Site]:
     for match in _lexicon_pattern().finditer(step):
         by_family: dict[Family, list[str]] = defaultdict(list)
         for family, other in _classes().get(match[0], _classes().get(match[0].lower(), [])):
-            by_family[family].append(other)  # pyright: ignore[reportArgumentType]
+            by_family[family].append(other)
         for family, others in by_family.items():
             yield Site(family, *match.span(), match[0].lower(), (tuple(others),))
 
@@ -263,7 +263,7 @@ def _is_nameable(term: str) -> bool:
 
 
 @cache
-def _classes() -> dict[str, list[tuple[str, str]]]:
+def _classes() -> dict[str, list[tuple[Block, str]]]:
     return classes()
 
 
