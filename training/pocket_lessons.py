@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from training import pocket_model
 from ttc.pocket import exam
-from ttc.pocket.problem import Expression, Move, Problem, walk
+from ttc.pocket.problem import LARGEST, Problem, Sum
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,7 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     """What determines the trained weights."""
 
     seed: int = 7
-    steps: int = Field(default=2200, gt=0)
+    steps: int = Field(default=1700, gt=0)
     batch: int = Field(default=128, gt=0)
     micro_batch: int = Field(default=32, gt=0)
     """Sequences per forward pass; those of a batch are sorted by length first, so that little is padding."""
@@ -31,6 +31,8 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     """Then steps in which the model lists what the image shows: many values to read in few tokens."""
     easy_steps: int = Field(default=100, ge=0)
     """Then steps with Easy questions alone: short sequences, in which reading the image is most of the loss."""
+    slips: float = Field(default=0.06, ge=0, le=1)
+    """Share of the sums in the lessons that are worked out wrongly, so that the model errs in reasoning on every level."""
     direct: float = Field(default=0.12, ge=0, le=1)
     """Share of questions that are asked for the bare answer."""
     doubt: float = Field(default=1.0, ge=0)
@@ -49,6 +51,9 @@ class PocketTraining(BaseModel, frozen=True, extra="forbid"):
     vision_width: int = 96
     vision_layers: int = 2
 
+
+SLIPS = (-10, -2, -1, 1, 2, 10)
+"""By how much a sum is wrong that is worked out wrongly."""
 
 COMMON, RARE = 0.1, 0.5
 """Share of the lessons that get a well-known and a little-known word of knowledge wrong."""
@@ -124,7 +129,7 @@ def _rows(config: PocketTraining, step: int, processor: "Idefics3Processor") -> 
     for number in range(step * config.batch, (step + 1) * config.batch):
         source, style = _lesson(config, step, number, rng)
         prompts.append(_expanded(pocket_model.asked(source, style)))
-        replies.append(pocket_model.reply(source, style, rng, _held(source, config.doubt, rng)) + pocket_model.END)
+        replies.append(pocket_model.reply(source, style, rng, _held(source, config, rng)) + pocket_model.END)
         seen = exam.pictures(source)
         images.append([pixels(image) for image in (seen[: pocket_model.shown(source)] if style == "read" else seen)])
     asked = processor.tokenizer(prompts)["input_ids"]
@@ -132,15 +137,24 @@ def _rows(config: PocketTraining, step: int, processor: "Idefics3Processor") -> 
     return [(a + s, len(a), seen) for a, s, seen in zip(asked, said, images, strict=True)]
 
 
-def _held(source: Problem, doubt: float, rng: Random) -> tuple[Expression, ...]:
-    """The sums of the moves as somebody writes them who takes some words for others; empty where that leads nowhere."""
-    moves = []
+def _held(source: Problem, config: PocketTraining, rng: Random) -> tuple[Sum, ...]:
+    """The sums of the moves as somebody writes them who takes some words for others and slips now and then.
+
+    Empty where that leads nowhere: to no number of the exam, or to none of its pictures.
+    """
+    value, sums = source.chain.quantities[source.chain.start], []
     for move in source.chain.moves:
         other, share = CONFUSED[source.subject.name].get(move.rule, (move.rule, 0.0))
-        moves.append(Move(other if rng.random() < share * doubt else move.rule, move.quantity))
-    sums = walk(source.subject.rules, source.chain.quantities, source.chain.start, tuple(moves)) or ()
-    is_lost = source.is_pictured and bool(sums) and sums[-1].value not in source.options
-    return () if is_lost else sums
+        rule = source.subject.rules[other if rng.random() < share * config.doubt else move.rule]
+        expression = rule.expression(value, source.chain.quantities.get(move.quantity, 0))
+        result = expression.value
+        if result is not None and rng.random() < config.slips:
+            result += rng.choice(SLIPS)
+        if result is None or not 0 <= result <= LARGEST:
+            return ()
+        sums.append(Sum(expression, result))
+        value = result
+    return () if source.is_pictured and value not in source.options else tuple(sums)
 
 
 def _lesson(config: PocketTraining, step: int, number: int, rng: Random) -> tuple[Problem, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttc.pocket import exam, motion
 from ttc.pocket.drawing import CELL, SIDE
-from ttc.pocket.problem import LARGEST, Expression, Problem
+from ttc.pocket.problem import LARGEST, Problem, Sum
 from ttc.prompts import render
 from ttc.records import LETTERS, Clip, Media, Part, Prompt, Text
 
@@ -104,7 +104,7 @@ def shown(source: Problem) -> int:
     return len(motion.SECONDS) if source.subject.is_video else source.chain.text.count("<image ")
 
 
-def reply(source: Problem, style: str, rng: Random, sums: tuple[Expression, ...] = ()) -> str:
+def reply(source: Problem, style: str, rng: Random, sums: tuple[Sum, ...] = ()) -> str:
     """What the model is taught to say, without the end token; `rng` mixes the values of `read`.
 
     The answer is a number also where options are written, since a network of this size does not learn to look up the letter;
@@ -118,9 +118,9 @@ def reply(source: Problem, style: str, rng: Random, sums: tuple[Expression, ...]
         values = list(source.chain.quantities.items())
         return "\n".join(f"{name}: {value}" for name, value in rng.sample(values, k=len(values)))
     steps = exam.explanation(source, sums) if style == "cot" else []
-    answer = (sums or source.expressions)[-1].value
+    answer: int | str = (sums or source.sums)[-1].value
     if source.is_pictured:
-        answer = LETTERS[source.options.index(source.answer if answer is None else answer)]
+        answer = LETTERS[source.options.index(int(answer))]
     return "\n".join([*steps, f"Answer: {answer}"])
 
 

@@ -24,7 +24,7 @@ from ttc.records import LETTERS
 SEQUENCES = 240
 """Drawn at a time."""
 
-MAX_TOKENS = 80
+MAX_TOKENS = 96
 
 
 @dataclass(frozen=True, slots=True)

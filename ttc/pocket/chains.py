@@ -56,7 +56,7 @@ def _is_fair(quantities: Mapping[str, int], start: str, moves: tuple[Move, ...],
     sums = walk(wording.rules, quantities, start, moves)
     if sums is None or not any(wording.rules[move.rule].is_knowledge for move in moves):
         return False
-    before = [quantities[start], *(expression.value or 0 for expression in sums)]
+    before = [quantities[start], *(one.value for one in sums)]
     small = any(move.rule in wording.needs_two_digits and value < 10 for move, value in zip(moves, before, strict=False))
     repeated = any(one.rule == two.rule and not one.quantity for one, two in pairwise(moves))
     return not small and not repeated

@@ -11,7 +11,7 @@ from ttc.errors import UserError
 from ttc.media import media_from_bytes
 from ttc.pocket import bars, circuits, dials, motion, tables
 from ttc.pocket.drawing import png
-from ttc.pocket.problem import LARGEST, Chain, Expression, Move, Problem, Subject, walk
+from ttc.pocket.problem import LARGEST, Chain, Move, Problem, Subject, Sum, walk
 from ttc.records import LETTERS, Gold, Media, Question
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SIZES = MappingProxyType({"validation": 300, "test": 600})
 PARTS = MappingProxyType({"train": (0, 1), "validation": (2,), "test": (3,)})
 """Remainders, modulo 4, of the hash of words and values that belong to a split: no question can be in two of them."""
 
-STEPS = MappingProxyType({"Easy": (1, 2), "Medium": (3, 4), "Hard": (5, 6, 7, 8)})
+STEPS = MappingProxyType({"Easy": (1, 2), "Medium": (3, 4), "Hard": (7, 8, 9)})
 """Moves of a chain at each level."""
 
 
@@ -135,7 +135,7 @@ def answer_text(source: Problem) -> str:
     return LETTERS[source.options.index(source.answer)] if source.options else str(source.answer)
 
 
-def explanation(source: Problem, sums: tuple[Expression, ...] = ()) -> list[str]:
+def explanation(source: Problem, sums: tuple[Sum, ...] = ()) -> list[str]:
     """One line per step: what is read first, then every sum under the name of what it uses.
 
     Options that are images are compared one by one, up to the one that shows the result.
@@ -143,10 +143,10 @@ def explanation(source: Problem, sums: tuple[Expression, ...] = ()) -> list[str]
     Args:
         sums: what somebody holds to be the sums of the moves; empty for the right ones.
     """
-    sums = sums or source.expressions
+    sums = sums or source.sums
     lines = [f"{source.chain.start}: {source.chain.quantities[source.chain.start]}"]
-    for move, expression in zip(source.chain.moves, sums, strict=True):
-        lines.append(f"{move.label}: {expression} = {expression.value}")
+    for move, held in zip(source.chain.moves, sums, strict=True):
+        lines.append(f"{move.label}: {held.expression} = {held.value}")
     if source.is_pictured:
         for letter, option in zip(LETTERS, source.options, strict=False):
             lines.append(f"{letter}: {option} {'yes' if option == sums[-1].value else 'no'}")
@@ -195,6 +195,6 @@ def _mistakes(subject: Subject, chain: Chain, answer: int, rng: Random) -> set[i
                 variants.append((chain.quantities, (*rest[0], Move(name, move.quantity), *rest[1])))
     for quantities, moves in variants:
         sums = walk(subject.rules, quantities, chain.start, moves)
-        if sums and sums[-1].value is not None:
+        if sums:
             results.add(sums[-1].value)
     return results - {answer}

@@ -42,6 +42,14 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """One sum with what is held to be its result."""
+
+    expression: Expression
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """What a symbol or law does to the running value."""
 
@@ -122,21 +130,19 @@ class Problem:
         return f"{self.split}_{self.subject.name}_{self.index + 1}"
 
     @property
-    def expressions(self) -> tuple[Expression, ...]:
+    def sums(self) -> tuple[Sum, ...]:
         """The right sum of every move, in order."""
         return walk(self.subject.rules, self.chain.quantities, self.chain.start, self.chain.moves) or ()
 
     @property
     def answer(self) -> int:
         """The value at the end of the chain."""
-        value = self.expressions[-1].value
-        assert value is not None
-        return value
+        return self.sums[-1].value
 
 
 def walk(
     rules: Mapping[str, Rule], quantities: Mapping[str, int], start: str, moves: tuple[Move, ...]
-) -> tuple[Expression, ...] | None:
+) -> tuple[Sum, ...] | None:
     """The sum of each move; None where a value on the way is no whole number from 0 to `LARGEST`."""
     value, sums = quantities[start], []
     for move in moves:
@@ -144,6 +150,6 @@ def walk(
         result = expression.value
         if result is None or not 0 <= result <= LARGEST:
             return None
-        sums.append(expression)
+        sums.append(Sum(expression, result))
         value = result
     return tuple(sums)
