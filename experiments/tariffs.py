@@ -26,12 +26,16 @@ class Tariffs:
     @property
     def notes(self) -> list[str]:
         """Where the figures come from, one sentence each."""
-        known = [tariff for tariff in self.strategies.values() if tariff.device_seconds]
-        measured = "of which the engine needed {:.3g} s per completion token drawn, many samples at once and prompts within"
-        device = measured.format(self.seconds_per_token) if self.seconds_per_token else "at the configured throughput"
+        device = "the configured throughput"
+        if self.seconds_per_token:
+            device = (
+                f"{self.seconds_per_token:.3g} s per completion token, as the engine took with many at once and prompts within"
+            )
+        known = any(tariff.device_seconds for tariff in self.strategies.values())
+        money = f"in {self.currency}, at the configured prices" if self.currency else "unknown, for want of prices"
         return [
-            f"Device seconds are attributed: tokens {device}." if known else "Device seconds are unknown: no throughput.",
-            f"Money is in {self.currency}, at the configured prices." if self.currency else "Money is unknown: no prices.",
+            f"Device seconds are attributed, not timed: tokens at {device}." if known else "Device seconds are unknown.",
+            f"Money is {money}.",
             "Latency is the critical path: the prompt, the longest of the replies drawn side by side, the longest of their"
             " scorings, and what waits for another one after it; in seconds where the config has the speed of a single sample.",
         ]

@@ -1,0 +1,73 @@
+"""What a live strategy waits for, counted by hand."""
+
+import asyncio
+
+from ttc import prompts
+from ttc.draw import Draw
+from ttc.records import CriticalPath, Question, Sample, Sampling, StepScores
+from ttc.session import Session
+
+LENGTHS = (3, 5, 7, 2)
+
+
+class Told:
+    """A source of samples of known lengths after a prompt of 9 tokens."""
+
+    async def samples(self, question, prompt, sampling, n, prefix=()):
+        return [
+            Sample("k", i, "q", "", prompt_tokens=9, completion_tokens=LENGTHS[i], token_ids=(1,) * LENGTHS[i])
+            for i in range(n)
+        ]
+
+    async def token_ids(self, text):
+        return ()
+
+
+class Scored:
+    """Scoring a reply takes twice its tokens."""
+
+    async def scores(self, name, replies):
+        return [StepScores("k", one.sample.index, name, (), 0.5, tokens=2 * one.sample.completion_tokens) for one in replies]
+
+    def flops(self, name, scores):
+        return None
+
+
+def session() -> Session:
+    question = Question("q", "pocket", "multiple-choice", "Which?", ("one", "two"))
+    return Session(question, Told(), lambda asked, style: prompts.render(asked, style=style), Sampling(), verification=Scored())
+
+
+def test_of_a_round_the_longest_counts_and_rounds_follow_one_another():
+    async def run(one: Session) -> None:
+        first = await one.draw(Draw(n=2))
+        assert one.path == CriticalPath(9, 5)
+        await one.score(first, "v")
+        await one.draw(Draw(n=2))
+
+    one = session()
+    asyncio.run(run(one))
+    assert one.path == CriticalPath(9, 5 + 7, 2 * 5)
+    assert (one.usage.prompt_tokens, one.reread_tokens) == (9, 3 * 9)
+
+
+def test_what_runs_side_by_side_takes_what_the_longest_takes():
+    async def run(one: Session) -> None:
+        with one.side_by_side():
+            samples = await asyncio.gather(one.draw(Draw(n=1)), one.draw(Draw(n=2)), one.draw(Draw(n=1)))
+        with one.side_by_side():
+            await asyncio.gather(*(one.score(drawn, "v") for drawn in samples))
+
+    one = session()
+    asyncio.run(run(one))
+    assert one.path == CriticalPath(9, 7, 14)
+
+
+def test_a_search_waits_for_the_longest_step_of_every_round():
+    async def run(one: Session) -> None:
+        [[first, second]] = await one.extend([()], "\n", 2)
+        await one.extend([first.token_ids, second.token_ids], "\n", 3)
+
+    one = session()
+    asyncio.run(run(one))
+    assert one.path == CriticalPath(9, 5 + 7)
