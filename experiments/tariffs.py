@@ -28,9 +28,8 @@ class Tariffs:
         """Where the figures come from, one sentence each."""
         device = "the configured throughput"
         if self.seconds_per_token:
-            device = (
-                f"{self.seconds_per_token:.3g} s per completion token, as the engine took with many at once and prompts within"
-            )
+            took = f"{self.seconds_per_token:.3g} s per completion token"
+            device = f"{took}, as the engine took with many at once and their prompts within"
         known = any(tariff.device_seconds for tariff in self.strategies.values())
         money = f"in {self.currency}, at the configured prices" if self.currency else "unknown, for want of prices"
         return [
