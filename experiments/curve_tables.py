@@ -6,6 +6,7 @@ from rich.table import Table
 from experiments.axes import AXES
 from experiments.curves import Curves
 from experiments.numbers import short
+from experiments.risk import COVERAGES
 from ttc.errors import UserError
 
 LONG_NAME = 15
@@ -60,6 +61,23 @@ def area_table(found: Curves, axis: str = "total_tokens") -> Table | None:
     shown.add_column("area", justify="right", no_wrap=True)
     for one in ranked:
         shown.add_row(one.strategy, f"{100 * one.area:.1f} [dim]{100 * one.low:.0f}-{100 * one.high:.0f}[/dim]")
+    return shown
+
+
+def risk_table(found: Curves) -> Table | None:
+    """Selective answering over all questions at the last k: risk, and accuracy by coverage; None without a verifier."""
+    last = {one.strategy: one for one in found.risks if not one.field}
+    if not last:
+        return None
+    caption = "AURC: mean risk in % over the coverage reached; then accuracy in % where so many questions are answered"
+    shown = Table(title="answering only where the verifier is sure", caption=caption, box=box.SIMPLE_HEAD, min_width=60)
+    shown.add_column("strategy", overflow="fold")
+    for heading in ("AURC", *(f"{share:.0%}" for share in COVERAGES)):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for one in last.values():
+        area = "-" if one.area is None else f"{100 * one.area:.1f}"
+        cells = ["-" if at.accuracy is None else f"{100 * at.accuracy:.1f}" for at in one.selective]
+        shown.add_row(f"{one.strategy}@{one.k}", area, *cells)
     return shown
 
 

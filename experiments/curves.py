@@ -13,8 +13,9 @@ from pydantic import TypeAdapter
 
 from experiments.areas import Area, areas
 from experiments.axes import COSTS
-from experiments.gaps import TAILS, LevelGap, level_gaps
+from experiments.gaps import Gap, LevelGap, gaps_at_equal_k, level_gaps
 from experiments.panel import Outcomes, Panel
+from experiments.risk import Risk
 from experiments.tariffs import Tariffs
 from ttc import statistics
 from ttc.errors import UserError
@@ -91,37 +92,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Accuracy on the easiest level minus accuracy on the hardest at equal k, with its 95 % interval."""
-
-    k: int
-    gap: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """gap(last k) - gap(first k), paired by resample, with its 95 % interval. Below 0 the gap narrows."""
-
-    first: int
-    last: int
-    change: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Does the gap between the levels narrow with compute?"""
-
-    strategy: str
-    points: tuple[Difference, ...]
-    change: Change | None
-    """None for a strategy with one k."""
-
-
-@dataclass(frozen=True, slots=True)
 class Entrant:
     """A strategy of the run."""
 
@@ -157,6 +127,8 @@ class Curves:
     """Over all questions, by axis and strategy."""
     currency: str = ""
     """Of money; empty where none is known."""
+    risks: tuple[Risk, ...] = ()
+    """Risk against coverage of the strategies that one score decides, at every k over all questions, at the last by field."""
 
     @property
     def overall(self) -> Group:
@@ -192,6 +164,15 @@ def values_of(question: Question, field: str) -> tuple[str, ...]:
     value = question.fields.get(field, ())
     values = (value,) if isinstance(value, str) else value
     return tuple(one for one in dict.fromkeys(values) if one)
+
+
+def rows_of(questions: Sequence[Question], field: str) -> dict[str, list[int]]:
+    """Value of a field -> numbers of the questions that have it, in the order of levels."""
+    rows: dict[str, list[int]] = {}
+    for row, question in enumerate(questions):
+        for value in values_of(question, field):
+            rows.setdefault(value, []).append(row)
+    return {value: rows[value] for value in sorted(rows, key=level_order)}
 
 
 def level_order(value: str) -> tuple[int, str]:
@@ -234,14 +215,11 @@ def curves(
     gaps: tuple[Gap, ...] = ()
     matched: tuple[LevelGap, ...] = ()
     for field in by:
-        rows: dict[str, list[int]] = {}
-        for row, question in enumerate(questions):
-            for value in values_of(question, field):
-                rows.setdefault(value, []).append(row)
-        groups += [_group(panel, field, value, rows[value], ceilings, draws, seed) for value in sorted(rows, key=level_order)]
+        rows = rows_of(questions, field)
+        groups += [_group(panel, field, value, members, ceilings, draws, seed) for value, members in rows.items()]
         if not gaps and {"Easy", "Hard"} <= rows.keys():
             levels = rows["Easy"], rows["Hard"]
-            gaps = _gaps(panel, *levels, draws, seed)
+            gaps = gaps_at_equal_k(panel, *levels, draws=draws, seed=seed)
             matched = level_gaps(panel, *levels, axes=COSTS, scales=("accuracy",), draws=draws, seed=seed)
     entrants = tuple(
         Entrant(name, oracles.get(name, ""), sum(question.id not in found for question in questions), name in golds)
@@ -278,22 +256,6 @@ def _group(
 
 def _known(cost: float) -> float | None:
     return None if np.isnan(cost) else float(cost)
-
-
-def _gaps(panel: Panel, easy: Sequence[int], hard: Sequence[int], draws: int, seed: int) -> tuple[Gap, ...]:
-    resampled_DC = panel.resampled_gaps(easy, hard, draws=draws, seed=seed)
-    gap_C = panel.credit_QC[easy].mean(axis=0) - panel.credit_QC[hard].mean(axis=0)
-    low_C, high_C = np.quantile(resampled_DC, TAILS, axis=0)
-    found = []
-    for name, columns in panel.columns.items():
-        if not columns:
-            continue
-        points = tuple(Difference(k, float(gap_C[c]), float(low_C[c]), float(high_C[c])) for k, c in columns.items())
-        (first, a), (last, b) = min(columns.items()), max(columns.items())
-        low, high = np.quantile(resampled_DC[:, b] - resampled_DC[:, a], TAILS)
-        change = Change(first, last, float(gap_C[b] - gap_C[a]), float(low), float(high))
-        found.append(Gap(name, points, change if first < last else None))
-    return tuple(found)
 
 
 def _losses(found: Sequence[Curve], oracles: Mapping[str, str]) -> tuple[Loss, ...]:

@@ -12,7 +12,7 @@ curves.json, report.html
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from math import isnan, nan
@@ -27,6 +27,7 @@ from pydantic import TypeAdapter
 from experiments.config import RunConfig, budget_field, read_yaml, strategy_name, validate
 from experiments.halves import Halves, halved
 from experiments.panel import Outcomes
+from experiments.risk import Risk
 from experiments.run import Results
 from experiments.tariffs import tariffs
 from experiments.yardsticks import yardsticks
@@ -193,6 +194,14 @@ def read_halves(folder: Path) -> Halves:
     whole = frozenset(row["strategy"] for row in rows if row["half"] is None)
     first, second = (_outcomes([row for row in rows if row["half"] in (which, None)]) for which in (0, 1))
     return Halves((first, second), whole)
+
+
+def read_risks(folder: Path, fields: Collection[str]) -> tuple[Risk, ...]:
+    """Risk against coverage over all questions, and by those of these fields that the run was grouped by."""
+    path = folder / "curves.json"
+    found = json.loads(path.read_text(encoding="utf-8")).get("risks", []) if path.exists() else []
+    risks = TypeAdapter(tuple[Risk, ...]).validate_python(found)
+    return tuple(risk for risk in risks if not risk.field or risk.field in fields)
 
 
 def read_credits(folder: Path) -> dict[str, list[float]]:

@@ -1,6 +1,7 @@
 """`ttc curves` and `ttc report`: read a finished run; nothing is drawn."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from experiments.curves import Curves
     from experiments.folder import Manifest
+    from experiments.risk import Risk
     from experiments.run import Outcomes, Results
     from ttc.records import Question
 
@@ -31,7 +33,7 @@ def curves(
     from rich.console import Console
 
     from experiments import folder
-    from experiments.curve_tables import area_table, table
+    from experiments.curve_tables import area_table, risk_table, table
 
     questions, outcomes = folder.read_outcomes(run)
     if by is None:
@@ -41,8 +43,10 @@ def curves(
     found = _curves(questions, outcomes, folder.read_manifest(run), fields)
     for field in fields or [""]:
         Console().print(table(found, field, axis))
-    if areas := area_table(found, axis):
-        Console().print(areas)
+    found = replace(found, risks=folder.read_risks(run, fields))
+    for shown in (area_table(found, axis), risk_table(found)):
+        if shown is not None:
+            Console().print(shown)
     if json is not None:
         json.write_text(found.to_json(), encoding="utf-8")
 
@@ -105,16 +109,18 @@ def write_results(
     folder: Path, results: "Results", facts: "Manifest", console: "Console", page: Path | None = None
 ) -> "Curves":
     """Curves, table and page of a graded run."""
-    from experiments.curve_tables import table
+    from experiments.curve_tables import risk_table, table
     from experiments.report import write_report
     from experiments.yardsticks import reference_lines, unanswered_lines
 
     config, questions = results.plan.config, results.plan.exam.questions
     fields = _fields(questions, config.by)
-    found = _curves(questions, results.outcomes, facts, fields)
+    found = replace(_curves(questions, results.outcomes, facts, fields), risks=tuple(_risks(results, fields)))
     (folder / "curves.json").write_text(found.to_json(), encoding="utf-8")
     write_report(page or folder / "report.html", facts, found, results)
     console.print(table(found, fields[0] if fields else ""))
+    if risks := risk_table(found):
+        console.print(risks)
     lines = [*results.plan.notes, *unanswered_lines(results.graded), *reference_lines(results.plan.exam)]
     if config.sampling.temperature == 0 and any(draw.n > 1 for draw in results.plan.draws.values()):
         lines.append("sampling.temperature is 0: every sample of a question is the greedy reply, and more of them add nothing")
@@ -122,6 +128,23 @@ def write_results(
         lines.append(f"data: {len(problems):,} problems, listed in the report; the first: {problems[0]}")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return found
+
+
+def _risks(results: "Results", fields: Sequence[str]) -> "list[Risk]":
+    from experiments.config import strategy_name
+    from experiments.curves import rows_of
+    from experiments.risk import KINDS, risks
+
+    questions = results.plan.exam.questions
+    groups = {(field, value): rows for field in fields for value, rows in rows_of(questions, field).items()}
+    groups = {("", "all"): list(range(len(questions))), **groups}
+    found: list[Risk] = []
+    for strategy in results.plan.config.parallel:
+        if strategy.kind in KINDS:
+            pools, outcomes = (by[strategy_name(strategy)] for by in (results.pools, results.outcomes))
+            ks = sorted({k for points in outcomes.values() for k, _ in points})
+            found += risks(strategy_name(strategy), strategy, [pools.get(q.id) for q in questions], ks, groups)
     return found
 
 

@@ -24,7 +24,7 @@ SCORES = [0.1, 0.3, 0.5, 0.7, 0.9]
 def pool(number: int, rng: np.random.Generator) -> Pool:
     """Five samples whose scores are better than chance; one of them without a score."""
     credits = rng.integers(0, 2, 5).tolist()
-    scores = [float(rng.choice(SCORES[1 + credit : 4 + credit])) for credit in credits]
+    scores: list[float | None] = [float(rng.choice(SCORES[1 + credit : 4 + credit])) for credit in credits]
     scores[int(rng.integers(5))] = None
     classes = tuple(7 if credit else int(rng.integers(3)) for credit in credits)
     tokens = {"v": (5,) * 5}

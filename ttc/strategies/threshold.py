@@ -28,7 +28,7 @@ def goal(text: str) -> Goal:
     if found is None:
         raise ValueError(f"a threshold is a number, accuracy, coverage>=0.8 or selective_accuracy>=0.9, not {text!r}")
     plain, kind, least = found.groups()
-    return Goal("accuracy") if plain else Goal(kind, float(least))
+    return Goal("accuracy") if plain else Goal("coverage" if kind == "coverage" else "selective_accuracy", float(least))
 
 
 def _spelled(text: str) -> str:
