@@ -237,7 +237,8 @@ def _stored(value: float | None) -> float | None:
     return None if value is None or isnan(value) else value
 
 
-def _counted(name: str, value: float | None) -> float | None:
+def _counted(name: str, value: Any) -> Any:
+    """NaN for numbers of tokens that are unknown, as in an outcome."""
     return nan if value is None and name in ("prompt_tokens", "completion_tokens") else value
 
 

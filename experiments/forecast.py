@@ -178,8 +178,8 @@ def _draw(plan: Plan, label: str, drawn: Sequence[Sequence[Sample]]) -> Forecast
         kv = max(kv_bytes(shape, s[0].prompt_tokens, [max(x.completion_tokens for x in s)] * draw.n) for s in drawn)
     money = _money(costs_of(plan.config).tariff(None), prompts, [(draw.n - 1) * tokens for tokens in prompts], replies)
     samples = Total(float(count * draw.n), float(count * draw.n), float(count * draw.n))
-    totals = (Total.of(column, count) for column in (prompts, replies))
-    return Forecast(f"draw {label}", samples, *totals, None, flops, kv, None if money is None else count * money)
+    priced = None if money is None else count * money
+    return Forecast(f"draw {label}", samples, Total.of(prompts, count), Total.of(replies, count), None, flops, kv, priced)
 
 
 def _passes(probe: Plan, plan: Plan, drawn: Mapping[str, Mapping[str, list[Sample]]], bank: Bank) -> list[Forecast]:
