@@ -36,6 +36,37 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """Accuracy on the easiest level minus accuracy on the hardest at equal k, with its 95 % interval."""
+
+    k: int
+    gap: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """gap(last k) - gap(first k), paired by resample, with its 95 % interval. Below 0 the gap narrows."""
+
+    first: int
+    last: int
+    change: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Does the gap between the levels narrow with compute?"""
+
+    strategy: str
+    points: tuple[Difference, ...]
+    change: Change | None
+    """None for a strategy with one k."""
+
+
+@dataclass(frozen=True, slots=True)
 class LevelGap:
     """The easiest level minus the hardest, along one strategy's curve."""
 
@@ -50,6 +81,25 @@ class LevelGap:
     gaps: tuple[Estimate, ...]
     change: Estimate | None
     """Last gap minus first, paired by resample: below 0 the gap narrows. None for a single budget."""
+
+
+def gaps_at_equal_k(
+    panel: Panel, easy: Sequence[int], hard: Sequence[int], *, draws: int = statistics.DRAWS, seed: int = 0
+) -> tuple[Gap, ...]:
+    """The gap of two groups of rows in accuracy, for every strategy."""
+    resampled_DC = panel.resampled_gaps(easy, hard, draws=draws, seed=seed)
+    gap_C = panel.credit_QC[easy].mean(axis=0) - panel.credit_QC[hard].mean(axis=0)
+    low_C, high_C = np.quantile(resampled_DC, TAILS, axis=0)
+    found = []
+    for name, columns in panel.columns.items():
+        if not columns:
+            continue
+        points = tuple(Difference(k, float(gap_C[c]), float(low_C[c]), float(high_C[c])) for k, c in columns.items())
+        (first, a), (last, b) = min(columns.items()), max(columns.items())
+        low, high = np.quantile(resampled_DC[:, b] - resampled_DC[:, a], TAILS)
+        change = Change(first, last, float(gap_C[b] - gap_C[a]), float(low), float(high))
+        found.append(Gap(name, points, change if first < last else None))
+    return tuple(found)
 
 
 def level_gaps(

@@ -16,9 +16,9 @@ import yaml
 
 from experiments import figures
 from experiments.axes import AXES
-from experiments.curves import Change, Curves, Entrant, Point, values_of
+from experiments.curves import Curves, Entrant, Point, values_of
 from experiments.exhibits import GradedDraws, choices, exhibits, status_table
-from experiments.gaps import Estimate
+from experiments.gaps import Change, Estimate
 from experiments.numbers import percent, short, signed
 from experiments.panel import Outcomes
 from experiments.tariffs import read_tariffs

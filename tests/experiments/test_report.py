@@ -11,8 +11,9 @@ import pytest
 from PIL import Image
 
 from experiments import figures
-from experiments.curves import Change, curves
+from experiments.curves import curves
 from experiments.exhibits import SAMPLES, Exhibits, exhibits, status_table
+from experiments.gaps import Change
 from experiments.numbers import percent, signed
 from experiments.report import SCRIPTS, gap_answer, gap_lines, reading, render, write_report
 from experiments.run import Plan, Results
