@@ -17,7 +17,7 @@ from typing import Literal
 from training.chains import LabelledChain
 from training.perturb.checks import faults
 from training.perturb.numbers import with_changes
-from training.perturb.sites import Family, Site, Stock, sites, word_at
+from training.perturb.sites import Site, Stock, sites, word_at
 from ttc.records import Gold
 
 __all__ = ["ErrorKind", "Perturbed", "kinds", "perturb", "planned", "with_error"]
@@ -86,23 +86,13 @@ def perturb(
         share: of wrong steps among the labelled ones, the same at every place of chains of every length.
         most: chains made of one; a long chain has then a smaller share.
     """
-    stock, ledger = Stock.of(chains, golds), Ledger()
-    planned = [
-        (chain, place) for chain in chains for place in _places(chain, share, most, Random(f"{seed} {chain.question.id}"))
-    ]
-    Random(seed).shuffle(planned)
-    found: list[Perturbed] = []
-    for number, (chain, place) in enumerate(planned):
+    planter, found = _Planter(Stock.of(chains, golds), golds), {}
+    for number, (chain, place) in enumerate(planned(chains, share, most, seed)):
         rng = Random(f"{seed} {chain.question.id} {number}")
-        others = [other for other in range(len(chain.steps)) if other != place]
-        rng.shuffle(others)
-        tries = (_planted(chain, at, golds.get(chain.question.id), stock, ledger, rng) for at in (place, *others))
-        found += [made for made in tries if made][:1]
+        if made := planter.plant(chain, place, rng):
+            found[id(chain), made.chain.steps] = made
     order = {id(chain): number for number, chain in enumerate(chains)}
-    return sorted(
-        {(made.right.steps, made.chain.steps): made for made in found}.values(),
-        key=lambda made: (order[id(made.right)], made.place),
-    )
+    return sorted(found.values(), key=lambda made: (order[id(made.right)], made.place))
 
 
 def planned(chains: Sequence[LabelledChain], share: float, most: int, seed: int) -> list[tuple[LabelledChain, int]]:
@@ -127,26 +117,48 @@ def _places(chain: LabelledChain, share: float, most: int, rng: Random) -> list[
     return drawn or rng.choices(range(length), expected)
 
 
-def _planted(
-    chain: LabelledChain, place: int, gold: Gold | None, stock: Stock, ledger: Ledger, rng: Random
-) -> Perturbed | None:
-    """The chain with one error at the place; None where no rule knows one that passes its checks."""
-    by_family: dict[Family, list[Site]] = {}
-    for site in sites(chain.steps[place], chain.question, gold, stock):
-        by_family.setdefault(site.family, []).append(site)
-    families = list(by_family)
-    rng.shuffle(families)
-    # sums are rare, and terms that share nothing but a subject make the crudest errors
-    families.sort(key=lambda family: {"result": 0, "distant": 2}.get(family, 1))
-    for site in (site for family in families for site in rng.sample(by_family[family], len(by_family[family]))):
-        for new in ledger.offers(site, rng):
-            if not _is_new(chain, place, gold, site, new):
-                continue
-            steps = _edited(chain.steps, place, site, new)
-            if not faults(chain.steps, steps, place, old=site.old, new=new):
-                ledger.book(site, new)
-                return Perturbed(with_error(chain, steps, place, kind_of(site, chain, place)), chain, place, site.old, new)
-    return None
+class _Planter:
+    """Makes steps wrong, one after the other, from one stock of values and with one ledger."""
+
+    def __init__(self, stock: Stock, golds: Mapping[str, Gold]) -> None:
+        self._stock, self._golds, self._ledger = stock, golds, Ledger()
+        self._sites: dict[tuple[int, int], list[Site]] = {}
+
+    def plant(self, chain: LabelledChain, place: int, rng: Random) -> Perturbed | None:
+        """The chain with an error at the place, or at another where no rule has one for it; None where none has.
+
+        Terms that share no more than a subject make the crudest errors, and are the last resort.
+        """
+        others = [other for other in range(len(chain.steps)) if other != place]
+        rng.shuffle(others)
+        tries = (self._planted(chain, at, is_crude, rng) for is_crude in (False, True) for at in (place, *others))
+        return next((made for made in tries if made), None)
+
+    def _planted(self, chain: LabelledChain, place: int, is_crude: bool, rng: Random) -> Perturbed | None:
+        gold = self._golds.get(chain.question.id)
+        for site in self._in_turn(chain, place, is_crude, rng):
+            for new in self._ledger.offers(site, rng):
+                if not _is_new(chain, place, gold, site, new):
+                    continue
+                steps = _edited(chain.steps, place, site, new)
+                if not faults(chain.steps, steps, place, old=site.old, new=new):
+                    self._ledger.book(site, new)
+                    wrong = with_error(chain, steps, place, kind_of(site, chain, place))
+                    return Perturbed(wrong, chain, place, site.old, new)
+        return None
+
+    def _in_turn(self, chain: LabelledChain, place: int, is_crude: bool, rng: Random) -> list[Site]:
+        """The sites of a step that is known to be right, families in random order but for sums, which are rare."""
+        if chain.labels[place] is not True:
+            return []
+        key = id(chain), place
+        if key not in self._sites:
+            gold = self._golds.get(chain.question.id)
+            self._sites[key] = sites(chain.steps[place], chain.question, gold, self._stock)
+        found = [site for site in self._sites[key] if (site.family == "distant") == is_crude]
+        turn = {family: rng.random() for family in sorted({site.family for site in found})} | {"result": -1.0}
+        rng.shuffle(found)
+        return sorted(found, key=lambda site: turn[site.family])
 
 
 def _is_new(chain: LabelledChain, place: int, gold: Gold | None, site: Site, new: str) -> bool:

@@ -7,7 +7,7 @@ that explanations never hold (`departs from`) would tell a planted error by itse
 from typing import Literal
 
 LOOKS = """
-red | blue | green | yellow | white | black | pink | orange | purple | brown | gray | silver; bright | dark;
+red | blue | green | yellow | white | black | pink | orange | purple | brown | gray; bright | dark;
 brighter | darker; transparent | opaque; left | right; top | bottom; upper | lower; above | below; front | back;
 inside | outside; inner | outer; upward | downward; upwards | downwards; vertical | horizontal; vertically | horizontally;
 north | south; northern | southern; eastern | western; clockwise | counterclockwise; forward | backward; inward | outward;
@@ -16,7 +16,7 @@ longer | shorter; wide | narrow; thick | thin; big | tiny;
 square | circular | rectangular | triangular | cylindrical | spherical; straight | curved; fast | slow; faster | slower;
 quickly | slowly; rapid | gradual; rapidly | gradually; open | closed; opens | closes; opening | closing; full | empty;
 man | woman; boy | girl; hand | foot | knee | elbow; head | chest | abdomen; metal | plastic | wooden | glass;
-copper | aluminum | iron | steel | zinc | lead; sheet | rod | block | ball | ring | plate; two | three | four | five | six;
+copper | aluminum | iron | steel | zinc | silver; sheet | rod | block | ball | ring | plate; two | three | four | five | six;
 seven | eight | nine | ten; first | second | third | fourth | final; once | twice; rises | falls; rise | fall;
 rising | falling; expands | contracts; expanding | contracting; appear | disappear; appears | disappears;
 liquid | solid | gas; water | oil | alcohol | air; soft | hard; initial | final; initially | finally; beginning | end;
@@ -48,7 +48,8 @@ physical | chemical; melting | freezing | boiling; evaporation | condensation | 
 arteries | veins | nerves; systolic | diastolic; anterior | posterior; dorsal | ventral; medial | lateral;
 proximal | distal; superior | inferior; acute | chronic; bacterial | viral | fungal; bacteria | viruses | fungi | parasites;
 heart | liver | kidney | lung | stomach; brain | muscle | bone | skin; cardiac | hepatic | renal | pulmonary;
-sensory | motor; sympathetic | parasympathetic; excitatory | inhibitory; activates | inhibits; activation | inhibition;
+sensory neurons | motor neurons;
+sympathetic | parasympathetic; excitatory | inhibitory; activates | inhibits; activation | inhibition;
 stimulates | inhibits; promotes | inhibits; promote | inhibit; promoting | inhibiting; intracellular | extracellular;
 DNA | RNA | mRNA; transcription | translation | replication; proteins | lipids | carbohydrates; protein | lipid | glucose;
 enzyme | hormone | antibody | receptor; enzymes | hormones | antibodies | receptors; dominant | recessive; supply | demand;

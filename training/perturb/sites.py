@@ -55,7 +55,7 @@ _COMMON = """
 both all none first second third other others each some many most much more less only also just even very such same with from
 that they them then there these those what when where which while will your after before under over into between about against
 during work time process means value high control answer option question video matching region position consideration type form
-result results change changes effect number case part
+result results change changes effect number case part character
 """
 """Words that options consist of now and then, and that are no terms."""
 
