@@ -242,6 +242,8 @@ def test_the_seed_question_is_answered_from_the_interval_of_the_change():
         ("idle", "shows no clear change"),
     ]
     assert lines[0].easy == pytest.approx((0.3, 0.7))
+    assert lines[0].matched is not None
+    assert lines[0].matched.value == pytest.approx(0.4)  # both levels spend the same here, so equal tokens are equal k
     assert gap_answer(lines) == (
         "It depends on how the answer is selected: "
         "the gap narrows with best, widens with vote and shows no clear change with idle."
