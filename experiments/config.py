@@ -232,10 +232,12 @@ def explain(error: ValidationError) -> str:
 def _suggestion(key: str, error: ValidationError) -> str:
     """Known keys are taken from every config model, since the error does not say which one refused."""
     known: set[str] = set()
+    seen: set[type] = set()
     stack: list[Any] = [RunConfig]
     while stack:
         annotation = stack.pop()
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in seen:
+            seen.add(annotation)  # a verifier may hold verifiers
             known.update(annotation.model_fields)
             stack += [field.annotation for field in annotation.model_fields.values()]
         stack += [argument for argument in getattr(annotation, "__args__", ()) if argument is not annotation]
