@@ -60,6 +60,9 @@ class Watched(Session):
 class Service:
     """The strategies of a config by name. Use as an async context manager."""
 
+    keep_seconds = 60.0
+    """How long samples stay in memory after an answer; longer than a bank takes to seal them."""
+
     def __init__(self, config: RunConfig) -> None:
         """Raises UserError for a strategy that cannot work on what a client sends, or a model that is not there."""
         bound = bind(config, ())
@@ -74,6 +77,7 @@ class Service:
         self._shape = config.backend.shape()
         self._stack = AsyncExitStack()
         self._open: Counter[str] = Counter()
+        self._answered: dict[str, float] = {}
 
     async def __aenter__(self) -> Self:
         dispatcher = Dispatcher(self.config.backend, self._bank, run_seed=self.config.seed, run="serve")
@@ -109,9 +113,15 @@ class Service:
             return completion(asked.model, session, selection)
         finally:
             self._open[id] -= 1
-            if not self._open[id]:
-                del self._open[id]
-                self._dispatcher.forget(id)
+            self._answered[id] = time.monotonic()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Forget what was answered long enough ago for the bank to hold it, and is not asked again now: memory is finite."""
+        now = time.monotonic()
+        for id in [id for id, when in self._answered.items() if now - when >= self.keep_seconds and not self._open[id]]:
+            del self._answered[id], self._open[id]
+            self._dispatcher.forget(id)
 
     def _session(self, put: Put, sampling: Sampling, asked: Asked) -> Watched:
         return Watched(
