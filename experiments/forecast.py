@@ -74,15 +74,18 @@ class Forecast:
 class Outlook:
     """The whole run."""
 
-    forecasts: tuple[Forecast, ...]
-    """Draws, verifiers' passes over them, live strategies. Their sum is the run."""
+    draws: tuple[Forecast, ...]
+    passes: tuple[Forecast, ...]
+    """Of verifiers over draws."""
+    live: tuple[Forecast, ...]
+    """Strategies that are run as they go. Draws, passes and these are the run."""
     alone: tuple[Forecast, ...]
     """Adaptive strategies as if each ran alone, which is what their curves say; the run takes their draw."""
     lacking: int
     """Samples of draws that the bank does not hold, the probe's being there now."""
     hours: float | None
     """To draw those and what live strategies will, at the probe's own rate: rather too much, since small batches are slow. None
-    where the bank held the whole probe, so that nothing was timed."""
+    where nothing was timed, since the bank held the whole probe, or its tokens are not counted."""
 
 
 def forecast(
@@ -104,24 +107,19 @@ def forecast(
     probe = probe_of(plan, questions, samples, live_questions)
     clock = _Clock(on_sample)
     drawn, live = draw_and_solve(probe, plan.config.backend, bank, on_sample=clock)
-    by_label = {label: list(by_id.values()) for label, by_id in drawn.items()}
-    draws = [_draw(plan, label, by_label[label]) for label in plan.draws]
-    passes = _passes(probe, plan, drawn, bank)
-    forecasts, alone = [*draws, *passes], []
+    draws = tuple(_draw(plan, label, list(drawn[label].values())) for label in plan.draws)
+    passes = tuple(_passes(probe, plan, drawn, bank))
+    going, alone = [], []
     for strategy in dict.fromkeys(strategy for strategy, _ in probe.live):
-        place = strategy_name(strategy), budget_of(strategy)
-        found = _solved(plan, strategy, list(live[place].values()))
-        (alone if isinstance(strategy, ADAPTIVE) else forecasts).append(found)
+        found = live[strategy_name(strategy), budget_of(strategy)]
+        (alone if isinstance(strategy, ADAPTIVE) else going).append(_solved(plan, strategy, list(found.values())))
     wanted = plan.wanted(plan.config.backend.identity())
-    left = lacking(bank, wanted)
-    unprobed = 1 - min(live_questions, questions, len(plan.exam.questions)) / len(plan.exam.questions)
-    tokens = [one.completion_tokens for one in forecasts if one not in passes]
-    hours = None
-    if clock.seconds_per_token is not None and all(tokens):
-        ahead = sum(one.value for one in tokens[: len(draws)] if one) * left / max(1, sum(wanted.values()))
-        ahead += sum(one.value for one in tokens[len(draws) :] if one) * unprobed
-        hours = ahead * clock.seconds_per_token / 3600
-    return Outlook(tuple(forecasts), tuple(alone), left, hours)
+    left, count = lacking(bank, wanted), len(plan.exam.questions)
+    undrawn, unsolved = left / max(1, sum(wanted.values())), 1 - min(live_questions, questions, count) / count
+    ahead = [(one.completion_tokens, share) for part, share in ((draws, undrawn), (going, unsolved)) for one in part]
+    tokens = sum(total.value * share if total else nan for total, share in ahead)
+    seconds = nan if clock.seconds_per_token is None else tokens * clock.seconds_per_token
+    return Outlook(draws, passes, tuple(going), tuple(alone), left, None if math.isnan(seconds) else seconds / 3600)
 
 
 def probe_of(plan: Plan, questions: int, samples: int, live_questions: int) -> Plan:

@@ -39,9 +39,10 @@ def cost(
             probed = {"questions": questions, "samples": samples, "live_questions": live_questions}
             found = forecast(planned, bank, **probed, on_sample=on_sample)
         console = Console()
-        console.print(table(f"{name}: {len(planned.exam.questions):,} questions", found.forecasts))
+        whole = (*found.draws, *found.passes, *found.live)
+        console.print(table(f"{name}: {len(planned.exam.questions):,} questions", whole))
         if found.alone:
-            console.print(table("alone: of the draws above, what these stop at; their curves say this", found.alone))
+            console.print(table("if run alone", found.alone))
         print(_left(found))
 
 
@@ -101,11 +102,10 @@ def _total(total: "Total | None") -> str:
 
 
 def _left(found: "Outlook") -> str:
-    left = f"the {found.lacking:,} samples of draws that the bank lacks" if found.lacking else "what strategies draw as they go"
-    if not found.lacking and len(found.forecasts) == sum(
-        one.what.startswith(("draw ", "verifier ")) for one in found.forecasts
-    ):
+    left = [f"the {found.lacking:,} samples that the bank lacks"] if found.lacking else []
+    left += ["what strategies draw as they go"] if found.live else []
+    if not left:
         return "nothing left to draw"
     if found.hours is None:
-        return f"untimed: {left}, since the bank held the whole probe; raise --samples or --live-questions"
-    return f"about {found.hours:,.2f} hours of drawing for {left}"
+        return f"untimed: {' and '.join(left)}, for the bank held the whole probe, or no tokens are counted"
+    return f"about {found.hours:,.2f} hours of drawing for {' and '.join(left)}; scoring comes on top"

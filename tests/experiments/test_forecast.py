@@ -58,7 +58,7 @@ def planned(bank: Path, **changes: Any) -> Plan:
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, forecast.Forecast], forecast.Outlook]:
     bank = tmp_path_factory.mktemp("told")
     found = forecast.forecast(planned(bank), Bank(bank), questions=30, live_questions=20)
-    return {one.what: one for one in (*found.forecasts, *found.alone)}, found
+    return {one.what: one for one in (*found.draws, *found.passes, *found.live, *found.alone)}, found
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_replies_of_unknown_length_foretell_nothing(tmp_path: Path):
     replies.write_text("\n".join(map(json.dumps, rows)))
     foreign = {"benchmark": {"kind": "outputs", "path": str(replies)}, "backend": {"kind": "replay", "outputs": str(replies)}}
     run = planned(tmp_path / "bank", **foreign, strategies=[{"kind": "cot", "greedy": False}], verifiers={})
-    (one,) = forecast.forecast(run, Bank(tmp_path / "bank")).forecasts
+    (one,) = forecast.forecast(run, Bank(tmp_path / "bank")).draws
     assert (one.samples.value, one.prompt_tokens, one.completion_tokens, one.flops, one.money) == (2, None, None, None, None)
 
 
