@@ -185,19 +185,18 @@ def regrouped(chains: Iterable[LabelledChain], names: Mapping[Key, str]) -> list
     return [replace(chain, group=names.get(key_of(chain.question), chain.group)) for chain in chains]
 
 
-def manifest(fold: Fold, chains: Sequence[LabelledChain]) -> dict[str, object]:
+def manifest(fold: Fold, chains: Mapping[Side, Sequence[LabelledChain]]) -> dict[str, object]:
     """What a fold holds, for a file beside the trained model: counts, and a hash of each side's content."""
-    sides = {}
-    for side in ("train", "dev", "test"):
-        mine = fold.chains(side, chains)
-        sides[side] = {"questions": len(fold.of(side)), "chains": len(mine), "sha256": content_hash(mine)}
+    sides = {
+        side: {"questions": len(fold.of(side)), "chains": len(mine), "sha256": content_hash(mine)}
+        for side, mine in chains.items()
+    }
     return {"fold": fold.name, "sides": sides, "dropped_questions": dict(fold.dropped)}
 
 
-def write_manifest(path: Path, folds: Sequence[Fold], chains: Sequence[LabelledChain]) -> None:
+def write_manifest(path: Path, folds: Sequence[Mapping[str, object]]) -> None:
     """All folds' manifests as one JSON file."""
-    text = json.dumps([manifest(fold, chains) for fold in folds], indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(json.dumps(folds, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def content_hash(chains: Iterable[LabelledChain]) -> str:

@@ -87,12 +87,13 @@ def test_the_hash_of_a_side_follows_its_content_and_not_its_order(tmp_path):
     questions = [asked(f"q{n}") for n in range(20)]
     chains = [chain(question) for question in questions]
     fold = random_fold(questions, {})
-    assert manifest(fold, chains) == manifest(fold, chains[::-1])
+    sides = {side: fold.chains(side, chains) for side in ("train", "dev", "test")}
+    found = manifest(fold, sides)
+    assert found == manifest(fold, {side: mine[::-1] for side, mine in sides.items()})
     assert content_hash(chains) != content_hash([chain(questions[0], label=False), *chains[1:]])
-    write_manifest(tmp_path / "m.json", [fold], chains)
-    (written,) = json.loads((tmp_path / "m.json").read_text())
-    assert written == manifest(fold, chains)
-    assert sum(side["chains"] for side in written["sides"].values()) == 20
+    write_manifest(tmp_path / "m.json", [found])
+    assert json.loads((tmp_path / "m.json").read_text()) == [found]
+    assert sum(len(mine) for mine in sides.values()) == 20
 
 
 def test_chains_are_regrouped_under_the_name_they_share():

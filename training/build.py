@@ -1,0 +1,129 @@
+"""From explained exams to files a training run reads: right chains, chains with planted errors, split, with a manifest.
+
+    exams -> right chains -> folds -> per side: planted errors -> <fold>/{train,dev,test}.jsonl and manifest.json
+
+Errors are planted in each side by itself, so that no value of the test stands in a training chain because of a trade.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from training.chain_files import write_chains
+from training.chains import LabelledChain
+from training.corpora import gold_chains
+from training.perturb import perturb
+from training.perturb.model import ModelEdits
+from training.splits import Fold, groups, leave_one_out, manifest, random_fold, regrouped, write_manifest
+from ttc.bank import Bank
+from ttc.benchmarks import AnyBenchmark
+from ttc.errors import UserError
+from ttc.records import Gold, Question
+
+SIDES = ("train", "dev", "test")
+
+
+class ByRules(BaseModel, frozen=True, extra="forbid"):
+    """Errors by rules: values trade places (`training.perturb`)."""
+
+    kind: Literal["rules"] = "rules"
+
+
+class RandomFold(BaseModel, frozen=True, extra="forbid"):
+    """Groups of questions at random."""
+
+    kind: Literal["random"] = "random"
+    dev: float = Field(default=0.1, ge=0, lt=1)
+    test: float = Field(default=0.2, gt=0, lt=1)
+
+
+class LeaveOneOut(BaseModel, frozen=True, extra="forbid"):
+    """One fold for each value of a field, which is its test."""
+
+    kind: Literal["leave_one_out"] = "leave_one_out"
+    by: str = "discipline"
+    dev: float = Field(default=0.1, ge=0, lt=1)
+
+
+class Corpus(BaseModel, frozen=True, extra="forbid"):
+    """What `ttc chains` reads."""
+
+    benchmarks: tuple[AnyBenchmark, ...] = Field(min_length=1)
+    """Whose explanations become chains."""
+    split: Annotated[RandomFold | LeaveOneOut, Field(discriminator="kind")] = RandomFold()
+    errors: Annotated[ByRules | ModelEdits, Field(discriminator="kind")] = ByRules()
+    """Who plants them. A model rewrites the explanations first, and plants errors in its own rewrites."""
+    share: float = Field(default=0.3, gt=0, lt=1)
+    """Of wrong steps among the labelled ones."""
+    most: int = Field(default=6, gt=0)
+    """Chains with an error made of one."""
+    bank: Path = Path("runs/bank")
+    """Where a model's replies are kept."""
+    seed: int = 0
+
+
+def build(corpus: Corpus, out: Path) -> list[str]:
+    """Write all folds below a folder; tell one line about each side.
+
+    Raises:
+        UserError: an exam cannot be read, or none has an explanation.
+        BackendUnavailable: the model cannot be asked; the same call goes on.
+    """
+    exams = [benchmark.load() for benchmark in corpus.benchmarks]
+    golds = {id: gold for exam in exams for id, gold in exam.golds.items()}
+    right = [chain for exam in exams for chain in gold_chains(exam)]
+    if not right:
+        names = ", ".join(exam.name for exam in exams)
+        raise UserError(f"benchmarks: no question of {names} has an explanation; name an exam that has")
+    questions = list({(chain.question.benchmark, chain.question.id): chain.question for chain in right}.values())
+    right = regrouped(right, groups(questions))
+    if isinstance(corpus.errors, ModelEdits):
+        right, _ = corpus.errors.rewrite(right, golds, Bank(corpus.bank))
+    folds = _folds(corpus, questions, golds)
+    lines, manifests = [], []
+    for fold in folds:
+        folder = out if len(folds) == 1 else out / fold.name.replace(" ", "_").replace(",", "")
+        sides = {side: _side(corpus, fold.chains(side, right), golds) for side in SIDES}
+        for side, chains in sides.items():
+            write_chains(folder / f"{side}.jsonl", chains)
+            lines.append(f"{fold.name}, {side}: {_summary(chains)}")
+        lines += [f"{fold.name}, left out of training: {count} {reason}" for reason, count in fold.dropped.items() if count]
+        manifests.append(manifest(fold, sides))
+    write_manifest(out / "manifest.json", manifests)
+    return lines
+
+
+def _folds(corpus: Corpus, questions: Sequence[Question], golds: Mapping[str, Gold]) -> list[Fold]:
+    split = corpus.split
+    if split.kind == "random":
+        return [random_fold(questions, golds, seed=corpus.seed, dev=split.dev, test=split.test)]
+    return leave_one_out(questions, golds, by=split.by, seed=corpus.seed, dev=split.dev)
+
+
+def _side(corpus: Corpus, right: list[LabelledChain], golds: Mapping[str, Gold]) -> list[LabelledChain]:
+    """The right chains of one side, and those with an error made of them."""
+    if isinstance(corpus.errors, ModelEdits):
+        made, _ = corpus.errors.perturb(right, Bank(corpus.bank), seed=corpus.seed, share=corpus.share, most=corpus.most)
+    else:
+        made = perturb(right, golds, seed=corpus.seed, share=corpus.share, most=corpus.most)
+    return [*right, *(one.chain for one in made)]
+
+
+def _summary(chains: Sequence[LabelledChain]) -> str:
+    wrong = [chain for chain in chains if chain.origin == "perturbed"]
+    kinds = Counter(kind for chain in wrong for kind in chain.kinds if kind)
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    return f"{len(chains) - len(wrong)} right chains, {len(wrong)} with an error ({counts or 'none'})"
+
+
+def validate(content: Mapping[str, Any], where: str) -> Corpus:
+    """A checked config. Raises UserError with the first thing that is wrong."""
+    try:
+        return Corpus.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise UserError(f"config {where}: {place}: {first['msg']}, got {first.get('input')!r:.200}") from error
