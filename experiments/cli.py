@@ -4,7 +4,22 @@ import sys
 
 import typer
 
-from experiments.commands import analysis, bank, cost, imports, look, overlap, results, run, score, serve, sweep, train, verify
+from experiments.commands import (
+    analysis,
+    bank,
+    chains,
+    cost,
+    imports,
+    look,
+    overlap,
+    results,
+    run,
+    score,
+    serve,
+    sweep,
+    train,
+    verify,
+)
 from ttc.errors import BackendUnavailable, UserError
 
 app = typer.Typer(
@@ -24,6 +39,7 @@ app.command("compare")(results.compare)
 app.command("difficulty")(analysis.difficulty)
 app.command("power")(analysis.power)
 app.command("overlap")(overlap.overlap)
+app.command("chains")(chains.chains)
 app.command("train")(train.train)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
