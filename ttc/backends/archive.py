@@ -71,21 +71,20 @@ class Archive(BaseModel, frozen=True, extra="forbid"):
             UserError: how many samples are missing, what is there instead, and the way out.
         """
         bank = self._bank()
-        lacks: dict[str, int] = {}
+        missing, held = 0, {}
         for described, n in wanted.items():
-            key = keys.key_of(described)
-            here, there = ({i for gap in one.missing(key, n) for i in gap} for one in (own, bank))
+            here, there = ({i for gap in one.missing(keys.key_of(described), n) for i in gap} for one in (own, bank))
             if here & there:
-                lacks[described] = len(here & there)
-        if not lacks:
+                missing += len(here & there)
+                held[described] = n - len(there)
+        if not held:
             return
-        held = [n - sum(map(len, bank.missing(keys.key_of(described), n))) for described, n in wanted.items()]
-        most, least, highest = max(wanted.values()), min(held), max(held)
+        most, least, highest = max(wanted.values()), min(held.values()), max(held.values())
         span = f"{least}" if least == highest else f"{least} to {highest}"
         raise UserError(
-            f"backend.path {self.path}: {sum(lacks.values()):,} of the {sum(wanted.values()):,} samples of draw {draw} are "
-            f"missing: it has {span} of {most} for each of {len(wanted):,} questions; "
-            + (f"lower n to {least}" if least else self._elsewhere(bank, next(d for d, n in lacks.items() if n == wanted[d])))
+            f"backend.path {self.path}: {missing:,} of the {sum(wanted.values()):,} samples of draw {draw} are missing: it has "
+            f"{span} of {most} for {len(held):,} of the {len(wanted):,} questions; "
+            + (f"lower n to {least}" if least else self._elsewhere(bank, min(held, key=held.__getitem__)))
             + ", or draw the rest with the engine that they are from"
         )
 
