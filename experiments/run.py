@@ -17,7 +17,7 @@ from experiments.curves import check_fields
 from experiments.expectations import expectations
 from experiments.limit import limited
 from experiments.solved import Solved
-from experiments.thresholds import Thresholds, choose, folds
+from experiments.thresholds import Thresholds, check_folds, choose, folds
 from ttc import keys, prompts
 from ttc.backends.archive import Archive
 from ttc.bank import Bank
@@ -119,6 +119,7 @@ def plan(config: RunConfig) -> Plan:
     """
     exam = limited(config.benchmark.load(), config.limit)
     check_fields(exam.questions, config.by or ())
+    check_folds(exam.questions, config.strategies)
     bound = bind(config, exam.questions)
     config, draws = bound.config, {}
     for strategy in config.parallel:

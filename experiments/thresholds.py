@@ -44,23 +44,32 @@ def folds(questions: Sequence[Question]) -> dict[str, int]:
     return {question.id: turn[question.cluster or question.id] for question in questions}
 
 
+def check_folds(questions: Sequence[Question], strategies: Sequence[Any]) -> None:
+    """Refuse a goal where no other questions could choose.
+
+    Raises:
+        UserError: all questions belong together, or there is one only.
+    """
+    goals = [strategy for strategy in strategies if isinstance(getattr(strategy, "threshold", None), str)]
+    if goals and len(set(folds(questions).values())) < 2:
+        raise UserError(
+            f"threshold {goals[0].threshold!r} of {goals[0].kind} is chosen on other questions than those it is judged on, and "
+            f"the {len(questions)} here share an image, a video or a source; give a number, or more questions"
+        )
+
+
 def choose(strategy: Any, pools: Mapping[str, Pool], ks: Sequence[int], folds: Mapping[str, int]) -> Thresholds | None:
     """The thresholds of a strategy whose config names a goal; None where it names a number, or has none.
 
-    Raises:
-        UserError: one of the folds has no questions.
+    Args:
+        folds: both of them with questions, as `check_folds` sees to.
     """
     wanted = getattr(strategy, "threshold", None)
     if not isinstance(wanted, str):
         return None
-    sides = [[pool for i, pool in pools.items() if folds[i] == fold] for fold in (1, 0)]
-    if not all(sides):
-        raise UserError(
-            f"threshold {wanted!r} of {strategy.kind} is chosen on other questions than those judged, and {len(pools)} of one "
-            "image, video or source leave none; give a number, or more questions"
-        )
-    by_k = {k: (_chosen(strategy, sides[0], k, goal(wanted)), _chosen(strategy, sides[1], k, goal(wanted))) for k in ks}
-    return Thresholds(folds, by_k)
+    first, second = ([pool for i, pool in pools.items() if folds[i] == other] for other in (1, 0))
+    aim = goal(wanted)
+    return Thresholds(folds, {k: (_chosen(strategy, first, k, aim), _chosen(strategy, second, k, aim)) for k in ks})
 
 
 def _chosen(strategy: Any, pools: Sequence[Pool], k: int, goal: Goal) -> float:

@@ -66,12 +66,13 @@ class LocalHub:
         return [f"benchmark.path={self.root / 'MMMU'}"]
 
     def mmmu_rows(self, split: str, subject: str) -> list[Row]:
-        """Images in options, out of order and repeated; an open question; braces."""
+        """Images in options, out of order and repeated; an open question; braces. Each subject has images of its own."""
+        own = 10 * (subject == "Math")
         hidden = {"answer": "?"} if split == "test" else {}
         shuffled: Row = {"question": "<image 1> or <image 1>?", "options": "['<image 3>', '<image 2>']"}
-        shuffled |= {f"image_{number}": self.png(number) for number in (1, 2, 3)}
+        shuffled |= {f"image_{number}": self.png(own + number) for number in (1, 2, 3)}
         opened: Row = {"question_type": "open", "options": "[]", "answer": "1/64"}
-        rows = [{}, shuffled, opened]
+        rows = [{"image_1": self.png(own + 1)} | row for row in ({}, shuffled, opened)]
         return [
             self.mmmu_row(id=f"{split}_{subject}_{number}", topic_difficulty=LEVELS[number], **row | hidden)
             for number, row in enumerate(rows)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from experiments.config import override, read_yaml, validate
+from experiments.config import override, read_yaml, strategy_name, validate
 from experiments.curves import Curves
 from ttc.bank import Bank
 from ttc.pocket.parquet import write_parquet
@@ -132,9 +132,12 @@ def test_every_strategy_runs_side_by_side_on_the_pocket_exam_and_what_knows_the_
     sizes = [f"strategies.{place}.n=4" for place, strategy in enumerate(strategies) if "n" in strategy]
     folder, _ = run(config, "limit=3", *sizes)
     found = Curves.from_json((folder / "curves.json").read_text(encoding="utf-8"))
-    assert [entrant.name.partition("(")[0] for entrant in found.entrants] == [strategy["kind"] for strategy in strategies]
-    golden = [strategy["kind"] == "oracle" or strategy.get("verifier") == "truth" for strategy in strategies]
-    assert [entrant.uses_gold for entrant in found.entrants] == golden
+    golden = {
+        strategy_name(strategy): strategy.kind == "oracle" or getattr(strategy, "verifier", "") == "truth"
+        for strategy in validate(read_yaml(config), config.name).strategies
+    }
+    assert {entrant.name: entrant.uses_gold for entrant in found.entrants} == golden
+    assert [point.k for point in found.overall.points("beam_search(verifier=sure)")] == [1, 2, 4]
     assert not any(entrant.errors for entrant in found.entrants)
 
 

@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from experiments.expectations import expectations
-from experiments.thresholds import choose, folds
+from experiments.thresholds import check_folds, choose, folds
 from ttc.errors import UserError
 from ttc.pool import Pool
 from ttc.records import Question
@@ -110,8 +110,10 @@ def _noise(name: str, rng: np.random.Generator) -> Pool:
 
 def test_a_goal_needs_other_questions():
     strategy = Rejection(n=5, verifier="v", threshold="accuracy")
-    with pytest.raises(UserError, match="leave none"):
-        choose(strategy, {"q0": POOLS["q0"], "q1": POOLS["q1"]}, [1], SIDES)
+    with pytest.raises(UserError, match="the 2 here share an image"):
+        check_folds(QUESTIONS[:2], [strategy])
+    check_folds(QUESTIONS[:2], [strategy.model_copy(update={"threshold": 0.5})])
+    check_folds(QUESTIONS[1:3], [strategy])
     with pytest.raises(UserError, match="give a number"):
         strategy.expected(POOLS["q0"], 1)
     with pytest.raises(UserError, match="give a number"):
