@@ -36,30 +36,27 @@ def key_of(question: Question) -> Key:
     return question.benchmark, question.id
 
 
-def groups(questions: Iterable[Question], sources: Mapping[str, Iterable[str]] | None = None) -> dict[Key, str]:
-    """Name of each question's group: questions of two groups share no id, image, video, source and wording.
-
-    Args:
-        sources: by question id, addresses that the question comes from, such as the page of its video.
-    """
+def groups(questions: Iterable[Question]) -> dict[Key, str]:
+    """Name of each question's group: questions of two groups share no id, image, video, source and wording."""
     from scipy.cluster.hierarchy import DisjointSet
 
     asked = list(questions)
     sets: DisjointSet = DisjointSet(key_of(question) for question in asked)
     first: dict[Hashable, Key] = {}
     for question in asked:
-        for shared in _traces(question, (sources or {}).get(question.id, ())):
+        for shared in _traces(question):
             sets.merge(first.setdefault(shared, key_of(question)), key_of(question))
     return {key: "/".join(min(subset)) for subset in sets.subsets() for key in subset}
 
 
-def _traces(question: Question, sources: Iterable[str]) -> Iterator[Hashable]:
+def _traces(question: Question) -> Iterator[Hashable]:
     """All by which another question could be known to be the same, or about the same."""
     yield "id", _ONE_FAMILY.get(question.benchmark, question.benchmark), question.id
     yield from (("media", media.sha256) for media in question.media if media.sha256)
     if question.cluster:
         yield "cluster", question.benchmark, question.cluster
-    yield from (("source", page_of(address)) for address in sources if address.strip())
+    if question.source:
+        yield "source", page_of(question.source)
     words = re.findall(r"\w+", re.sub(r"<image \d+>", " ", question.text).lower())
     if question.options or len(words) >= _TELLING_WORDS:
         options = sorted(" ".join(re.findall(r"\w+", option.lower())) for option in question.options)
@@ -104,7 +101,6 @@ def random_fold(
     seed: int = 0,
     dev: float = 0.1,
     test: float = 0.2,
-    sources: Mapping[str, Iterable[str]] | None = None,
 ) -> Fold:
     """Whole groups drawn at random until dev and test have their shares of the questions.
 
@@ -113,7 +109,7 @@ def random_fold(
     """
     if dev < 0 or test <= 0 or dev + test >= 1:
         raise UserError(f"dev={dev}, test={test}: shares of a split are positive and leave something to train on")
-    names = groups(questions, sources)
+    names = groups(questions)
     order = sorted(set(names.values()))
     Random(seed).shuffle(order)
     members: dict[str, list[Key]] = {}
@@ -135,7 +131,6 @@ def leave_one_out(
     by: str = "discipline",
     seed: int = 0,
     dev: float = 0.1,
-    sources: Mapping[str, Iterable[str]] | None = None,
 ) -> list[Fold]:
     """One fold for each value of a field: its questions are the test, what shares a group with them is dropped.
 
@@ -145,7 +140,7 @@ def leave_one_out(
     values = sorted({str(question.fields[by]) for question in questions if by in question.fields})
     if not values:
         raise UserError(f"by={by!r}: no question has this field; fields are {sorted({*questions[0].fields})}")
-    names = groups(questions, sources)
+    names = groups(questions)
     return [_left_out(value, by, names, questions, golds, seed, dev) for value in values]
 
 

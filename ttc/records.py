@@ -57,6 +57,8 @@ class Question:
     """Group names: subject, discipline, topic_difficulty, subfield, img_type (several values), and the benchmark's own."""
     cluster: str = ""
     """Questions that share an image, a video or a source have the same cluster, for intervals; empty means alone."""
+    source: str = ""
+    """Address of what it was made from, such as the page of its video; empty where the data do not say. Splits read it."""
 
     @property
     def letters(self) -> str:

@@ -96,6 +96,7 @@ class MMVU(BaseModel, frozen=True, extra="forbid"):
             media=(media,),
             fields={name: value for name, value in fields.items() if value},
             cluster=str(row["video"]),
+            source=str(row.get("youtube_url") or "").strip(),
         )
 
 
