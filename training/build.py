@@ -90,7 +90,11 @@ def build(corpus: Corpus, out: Path) -> list[str]:
         for side, chains in sides.items():
             write_chains(folder / f"{side}.jsonl", chains)
             lines.append(f"{fold.name}, {side}: {_summary(chains)}")
-        lines += [f"{fold.name}, left out of training: {count} {reason}" for reason, count in fold.dropped.items() if count]
+        lines += [
+            f"{fold.name}, left out of training: {count} questions, for each {reason}"
+            for reason, count in fold.dropped.items()
+            if count
+        ]
         manifests.append(manifest(fold, sides))
     write_manifest(out / "manifest.json", manifests)
     return lines
