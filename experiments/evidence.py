@@ -117,9 +117,12 @@ class Gathering:
         config = folder.read_config(run)
         if not config.verifiers:
             raise UserError(f"run {run}: its config binds no verifier; add one under verifiers and run it again")
-        stored = folder.Stored(folder.read_manifest(run), run)
+        facts = folder.read_manifest(run)
+        stored = folder.Stored(facts, run)
         self.config = _without_live(config, run)
         self.plan, self._bank = plan(self.config), Bank(config.bank)
+        if self.plan.exam.fingerprint != facts["benchmark"]["fingerprint"]:
+            raise UserError(f"run {run}: the data of {self.plan.exam.name} have changed since; run `ttc run` again")
         drawn = draw_all(self.plan, stored, self._bank)
         self._graded = self._grade(drawn)
         self._labels, self._chains = self._read(chains)

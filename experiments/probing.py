@@ -16,8 +16,8 @@ from verifiers.metrics import ScoredChain
 from verifiers.probes import Case, Changes, Name
 
 WHY_NOT: Mapping[str, str] = {
-    "blank image": "no reply is to a question with readable images and none with videos",
-    "shuffled image": "no two questions have as many images of other content",
+    "blank image": "no reply is to a question that shows anything readable",
+    "shuffled image": "no two questions show as much of the same kind",
     "question dropped": "no reply",
     "answer swapped": "no right reply states its answer in its last step",
     "junk steps": "no right reply has two steps or more",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from experiments.curves import values_of
 from experiments.evidence import Evidence, Gathering
@@ -151,6 +151,21 @@ def verify(run: Path, options: Options) -> list[Card]:
 def to_json(cards: Sequence[Card]) -> str:
     """For other programs."""
     return TypeAdapter(list[Card]).dump_json(list(cards), indent=1).decode()
+
+
+def read(run: Path) -> list[Card]:
+    """What was last found about a run, for the report to show (`experiments.verify_page.section`); [] where nothing was.
+
+    Raises:
+        UserError: a file of another version.
+    """
+    path = run / "verify.json"
+    if not path.exists():
+        return []
+    try:
+        return TypeAdapter(list[Card]).validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise UserError(f"{path}: not what this version of `ttc verify` writes; run `ttc verify {run}` again") from error
 
 
 def _frozen(evidence: Evidence, options: Options) -> tuple[Frozen | None, str]:

@@ -1,7 +1,7 @@
 """All figures of one verifier on labelled replies, as rows: in all, by group of questions, by kind of error, by origin."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ttc.statistics import Interval
 from verifiers import metrics
@@ -149,11 +149,14 @@ def qualities(chains: Sequence[ScoredChain]) -> dict[str, Quality]:
     return {name: quality(*columns) for name, columns in found.items() if len(columns[0])}
 
 
-def baseline_rows(chains: Sequence[ScoredChain]) -> list[BaselineRow]:
-    """What each baseline gets on the labelled steps; none where they are too few to fit one."""
-    from dataclasses import replace
+def baseline_rows(chains: Sequence[ScoredChain], *, most: int = 20_000) -> list[BaselineRow]:
+    """What each baseline gets on the labelled steps; none where they are too few to fit one.
 
+    Args:
+        most: steps, above which replies are left out at even distances: a baseline does not get better by more.
+    """
     kept = [chain for chain in chains if any(label is not None for label in chain.labels)]
+    kept = kept[:: max(1, -(-sum(len(chain.labels) for chain in kept) // most))]
     steps, rows = Steps.of(kept), []
     questions = [chain.unit for chain in kept for label in chain.labels if label is not None]
     for name in BASELINES:

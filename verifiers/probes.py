@@ -7,8 +7,10 @@ before any verifier was seen.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from random import Random
 from typing import Literal
 
@@ -20,6 +22,9 @@ from verifiers.steps import split
 
 Name = Literal["blank image", "shuffled image", "question dropped", "answer swapped", "junk steps", "neutral padding"]
 """Those that change replies; length and large N are read off the scores that there are."""
+
+GRAY = 128
+"""Of blank images."""
 
 NEUTRAL_STEP = "Let us keep this in mind and go on.\n"
 """Says nothing that could be wrong."""
@@ -64,10 +69,10 @@ class Changes:
     def _with_question(self, case: Case, name: Name, question: Question | None) -> Reply | None:
         return None if question is None else rewritten(case.reply, name, question, case.reply.text)
 
-    def _with_media(self, question: Question, change) -> Question | None:
-        """None where there is no image, or one that cannot be changed."""
-        media = tuple(change(one) for one in question.media)
-        return replace(question, media=media) if media and None not in media else None
+    def _with_media(self, question: Question, change: Callable[[Media], Media | None]) -> Question | None:
+        """None where nothing is shown, or something that cannot be changed."""
+        media = [found for one in question.media if (found := change(one)) is not None]
+        return replace(question, media=tuple(media)) if media and len(media) == len(question.media) else None
 
     def _shuffled(self, case: Case, rng: Random) -> Reply | None:
         """The media of another question of the same subject with as many of each kind."""
@@ -108,20 +113,51 @@ class Changes:
 
 
 def blank(media: Media) -> Media | None:
-    """An even gray image of the same size; None for a video or an image that cannot be read."""
-    from io import BytesIO
-
-    from PIL import Image
-
-    if media.kind != "image":
-        return None
+    """An even gray image of the same size, or a video of as many such frames; None for what cannot be read."""
     try:
-        size = decode_image(encoded(media)).size
+        data = encoded(media)
+        shown = _blank_video(data) if media.kind == "video" else _blank_image(data)
     except MediaError:
         return None
+    return media_from_bytes(shown, kind=media.kind, marker=media.marker)
+
+
+def _blank_image(data: bytes) -> bytes:
+    from PIL import Image
+
     buffer = BytesIO()
-    Image.new("RGB", size, (128, 128, 128)).save(buffer, "PNG")
-    return media_from_bytes(buffer.getvalue(), marker=media.marker)
+    Image.new("RGB", decode_image(data).size, (GRAY,) * 3).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _blank_video(data: bytes) -> bytes:
+    """As many frames at the same rate, so that the same ones are sampled."""
+    import av
+    import numpy as np
+    from av.error import FFmpegError
+
+    try:
+        with av.open(BytesIO(data), "r") as source:
+            if not source.streams.video:
+                raise MediaError("the file holds no video")
+            frames = [(frame.width, frame.height) for frame in source.decode(video=0)]
+            rate = source.streams.video[0].average_rate or 1
+    except FFmpegError as error:
+        raise MediaError(f"not a video that can be read ({error.strerror})") from error
+    if not frames:
+        raise MediaError("no frame of the video can be decoded")
+    width, height = frames[0]
+    buffer = BytesIO()
+    with av.open(buffer, "w", format="mp4") as target:
+        made = target.add_stream("libx264", rate=rate)
+        # the codec takes even sizes only
+        made.width, made.height, made.pix_fmt = max(2, width // 2 * 2), max(2, height // 2 * 2), "yuv420p"
+        frame = av.VideoFrame.from_ndarray(np.full((made.height, made.width, 3), GRAY, np.uint8), format="rgb24")
+        for index in range(len(frames)):
+            frame.pts = index
+            target.mux(made.encode(frame))
+        target.mux(made.encode())
+    return buffer.getvalue()
 
 
 def dropped(question: Question) -> Question:
@@ -152,8 +188,6 @@ def swapped(case: Case, others: Sequence[str], rng: Random) -> str | None:
 
 def _last_word(text: str, said: str) -> int:
     """Where `said` stands last as a word of its own, or -1."""
-    import re
-
     places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)] if said else []
     return places[-1] if places else -1
 

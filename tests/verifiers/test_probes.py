@@ -7,8 +7,9 @@ import pytest
 
 from tests.verifiers import simulated
 from tests.verifiers.simulated import asked, picture, replied
-from ttc.media import decode_image, encoded
-from ttc.records import Question
+from ttc.frames import read_frames
+from ttc.media import decode_image, encoded, media_from_bytes, media_from_file
+from ttc.records import FrameRule, Question
 from verifiers import baselines, findings, probes
 from verifiers.findings import Pair
 from verifiers.metrics import ScoredChain, Steps, auroc
@@ -34,6 +35,17 @@ def test_a_blank_image_keeps_its_size_and_place_and_loses_what_it_shows():
     assert {image.getextrema() for image in images} == {((128, 128),) * 3}
     assert found.question.text == question.text
     assert changed("blank image", case("It is.")) is None
+
+
+def test_a_blank_video_has_as_many_frames_of_the_same_size(write_video):
+    clip = media_from_file(write_video(frames=12, size=(64, 48)), kind="video")
+    found = probes.blank(clip)
+    frames = [read_frames(one, FrameRule(frames=99)).images for one in (clip, found)]
+    assert [len(images) for images in frames] == [12, 12]
+    assert {image.size for images in frames for image in images} == {(64, 48)}
+    assert all(abs(low - probes.GRAY) < 8 for image in frames[1] for low, _ in image.getextrema())
+    assert probes.blank(media_from_bytes(b"no video", kind="video")) is None
+    assert probes.blank(media_from_bytes(b"no image")) is None
 
 
 def test_a_shuffled_image_is_another_question_s_of_the_same_subject():
