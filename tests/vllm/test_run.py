@@ -49,7 +49,7 @@ def test_ctrl_c_reaches_the_run_alone_which_commits_what_is_in_flight(tmp_path):
     command = [sys.executable, "-m", "experiments", "run", "run.yaml"]
     out = (tmp_path / "out.txt").open("w+")
     process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
-    end = time.monotonic() + 300
+    end = time.monotonic() + 500
     while not list(tmp_path.glob("runs/bank/samples/*.parquet")) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.2)
     os.killpg(process.pid, signal.SIGINT)
