@@ -69,6 +69,7 @@ def risk_table(found: Curves) -> Table | None:
     last = {one.strategy: one for one in found.risks if not one.field}
     if not last:
         return None
+    golds = {entrant.name for entrant in found.entrants if entrant.uses_gold}
     caption = "AURC: mean risk in % over the coverage reached; then accuracy in % where so many questions are answered"
     shown = Table(title="answering only where the verifier is sure", caption=caption, box=box.SIMPLE_HEAD, min_width=60)
     shown.add_column("strategy", overflow="fold")
@@ -77,7 +78,7 @@ def risk_table(found: Curves) -> Table | None:
     for one in last.values():
         area = "-" if one.area is None else f"{100 * one.area:.1f}"
         cells = ["-" if at.accuracy is None else f"{100 * at.accuracy:.1f}" for at in one.selective]
-        shown.add_row(f"{one.strategy}@{one.k}", area, *cells)
+        shown.add_row(f"{one.strategy}@{one.k}" + (" (gold)" if one.strategy in golds else ""), area, *cells)
     return shown
 
 
