@@ -135,6 +135,11 @@ class Training(BaseModel, frozen=True, extra="forbid"):
     tracking: Tracking = Tracking()
     hub: Hub | None = None
 
+    @property
+    def has_head(self) -> bool:
+        """Whether a new output layer learns in the place of the vocabulary."""
+        return False
+
     @model_validator(mode="after")
     def _whole_base(self) -> "Training":
         if self.base.adapter is not None:
@@ -153,6 +158,11 @@ class StepVerifierTraining(Training, frozen=True, extra="forbid"):
     """Questions whose encoded images stay in memory."""
     aggregation: Aggregation = "mean"
     """For the card's numbers; every use of the verifier names its own."""
+
+    @property
+    def has_head(self) -> bool:
+        """See `Training`."""
+        return self.rendering.form == "marker"
 
 
 class OutcomeVerifierTraining(StepVerifierTraining, frozen=True, extra="forbid"):

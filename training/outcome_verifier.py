@@ -19,6 +19,7 @@ from trl.trainer.reward_trainer import RewardTrainer
 
 from training.chains import LabelledChain
 from training.config import OutcomeVerifierTraining
+from training.labels import is_right
 from training.step_verifier import Course, LastEvaluation
 from ttc.errors import UserError
 from verifiers.orm import whole_reply
@@ -79,15 +80,6 @@ class PairCollator:
         chains = [self._chains[place] for place in places]
         rendered = [self._renderer.render(chain.question, chain.steps) for chain in chains]
         return batch_of(rendered, torch.device("cpu"), torch.float32)
-
-
-def is_right(chain: LabelledChain) -> bool | None:
-    """What is known of the whole reply: its answer against the gold, else its steps; None where neither says."""
-    if chain.is_right is not None:
-        return chain.is_right
-    if chain.first_error is not None:
-        return False
-    return True if all(chain.labels) else None
 
 
 def wholes(chains: Sequence[LabelledChain]) -> list[LabelledChain]:

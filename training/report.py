@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from training.chains import LabelledChain
-from training.config import StepVerifierTraining
+from training.config import AnyTraining
+from training.labels import is_right
+from ttc.protocols import Verifier
 from ttc.records import Reply, Sample
 from ttc.statistics import Interval
 from verifiers import metrics
@@ -16,6 +18,24 @@ from verifiers.metrics import ScoredChain, Steps
 from verifiers.prm import StepVerifier
 
 METRICS = "metrics.json"
+_ABOUT = {
+    "step_verifier": (
+        "Step verifier",
+        "Says after each step of a reply how likely that step is right; all steps in one forward pass. Trained by\n"
+        "`ttc train`, used as `kind: step_verifier`; `step_verifier.json` says how replies are shown to it.",
+    ),
+    "outcome_verifier": (
+        "Outcome verifier",
+        "One score of a whole reply, learned from pairs of a right and a wrong one. Trained by `ttc train`, used as\n"
+        "`kind: outcome_verifier`; `step_verifier.json` says how replies are shown to it.",
+    ),
+    "generative_verifier": (
+        "Generative verifier",
+        "Goes through a reply step by step in words, and rules on it. Trained by `ttc train`, used as the backend's model of\n"
+        "`kind: generative`; `verifier.yaml` is its entry in a run's config.",
+    ),
+}
+"""By kind of training: what the card calls the verifier, and how it is used."""
 
 
 def served(verifier: StepVerifier, chains: Sequence[LabelledChain]) -> list[ScoredChain]:
@@ -79,8 +99,29 @@ def figures(chains: Sequence[ScoredChain]) -> dict[str, Any]:
     }
 
 
+def outcome_figures(verifier: Verifier, chains: Sequence[LabelledChain]) -> dict[str, Any]:
+    """Of the dev chains: how well right replies are told from wrong ones, and how many have no score."""
+    replies = [
+        Reply(chain.question, Sample("", place, chain.question.id, "".join(chain.steps))) for place, chain in enumerate(chains)
+    ]
+    scorer = verifier.open()
+    try:
+        scored = [(chains[one.index], one.score) for one in scorer.score(replies)]
+    finally:
+        scorer.close()
+    known = [(is_right(chain), score, chain.question.id) for chain, score in scored if score is not None]
+    right, scores, units = (list(column) for column in zip(*known, strict=True)) if known else ([], [], [])
+    both = len(set(right)) == 2
+    return {
+        "chains": len(chains),
+        "without_score": len(chains) - len(known),
+        "right": sum(map(bool, right)) / max(1, len(right)),
+        "auroc": _interval(metrics.auroc_interval(right, scores, units)) if both else None,
+    }
+
+
 def write_card(
-    folder: Path, config: StepVerifierTraining, train: Sequence[LabelledChain], found: Mapping[str, Any], digest: str
+    folder: Path, config: AnyTraining, train: Sequence[LabelledChain], found: Mapping[str, Any], digest: str
 ) -> None:
     """`metrics.json` and README.md of a verifier's folder."""
     (folder / METRICS).write_text(json.dumps({"data": digest, "dev": found}, indent=2) + "\n", encoding="utf-8")
@@ -88,16 +129,16 @@ def write_card(
     sources = Counter(f"{chain.source} ({chain.origin})" for chain in train)
     kinds = Counter(kind for chain in train for kind in chain.kinds if kind)
     rows = [f"| {name.replace('_', ' ')} | {_shown(value)} |" for name, value in found.items() if name != "auroc_by_kind"]
-    rows += [f"| AUROC, {kind} errors | {_shown(value)} |" for kind, value in found["auroc_by_kind"].items()]
+    rows += [f"| AUROC, {kind} errors | {_shown(value)} |" for kind, value in found.get("auroc_by_kind", {}).items()]
+    name, says = _ABOUT[config.kind]
     lines = [
         "---",
         "library_name: transformers" if config.lora is None else "library_name: peft",
-        "tags: [process-reward-model, step-verifier]",
+        f"tags: [reward-model, {name.lower().replace(' ', '-')}]",
         "---",
-        f"# Step verifier from `{config.base.model}`",
+        f"# {name} from `{config.base.model}`",
         "",
-        "Says after each step of a reply how likely that step is right; all steps in one forward pass. Trained by `ttc train`,",
-        "used as `kind: step_verifier`; `step_verifier.json` says how replies are shown to it.",
+        says,
         "",
         "## Data",
         "",

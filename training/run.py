@@ -1,11 +1,19 @@
 """One training run from config to folder: what `ttc train` and `python -m training` do."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from training.config import AnyTraining, StepVerifierTraining
+from training.chains import LabelledChain
+from training.config import AnyTraining, GenerativeVerifierTraining, OutcomeVerifierTraining, StepVerifierTraining
+from ttc.backends.transformers import Transformers
 from ttc.errors import UserError
+from ttc.records import Sampling
+from verifiers import Generative, OutcomeVerifier, StepVerifier
+
+if TYPE_CHECKING:
+    from training.step_verifier import Course
 
 
 def train(config: AnyTraining, out: Path) -> dict[str, Any]:
@@ -18,34 +26,61 @@ def train(config: AnyTraining, out: Path) -> dict[str, Any]:
     if config.tracking.kind == "wandb":
         os.environ.setdefault("WANDB_PROJECT", config.tracking.project)
     _check_packages()
-    return _step_verifier(config, out)
-
-
-def _step_verifier(config: StepVerifierTraining, out: Path) -> dict[str, Any]:
     from accelerate import PartialState
 
     from training import data, report
-    from training.step_verifier import Course
-    from verifiers.prm import StepVerifier
 
     with PartialState().main_process_first():  # the others find the samples in the bank
         chains, dev = data.load(config.data)
-    course = Course(config, chains, dev, out)
+    course = _course(config, chains, dev, out)
     for reason, count in (course.train.dropped + course.dev.dropped).most_common():
         print(f"left out {count} chains: {reason}")
     course.run()
     if not course.trainer.is_world_process_zero():
         return {}
-    adapter = out if config.lora is not None else None
-    settings = config.base.model_dump() | {"model": config.base.model if adapter else str(out), "adapter": adapter}
-    if adapter is None:
-        settings |= {"revision": None, "gguf": None, "chat_template": None}
-    verifier = StepVerifier(**settings, aggregation=config.aggregation, threads=config.threads)
-    found = report.figures(report.served(verifier, course.dev.chains))
+    found = _figures(config, course, out)
     report.write_card(out, config, course.train.chains, found, course.hash)
     if config.hub is not None:
         _push(out, config.hub.name, private=config.hub.private)
     return found
+
+
+def _course(config: AnyTraining, chains: Sequence[LabelledChain], dev: Sequence[LabelledChain], out: Path) -> "Course":
+    """The training run that a config stands for."""
+    match config:
+        case OutcomeVerifierTraining():  # a kind of step verifier, so it is asked first
+            from training.outcome_verifier import OutcomeCourse
+
+            return OutcomeCourse(config, chains, dev, out)
+        case GenerativeVerifierTraining():
+            from training.generative_verifier import GenerativeCourse
+
+            return GenerativeCourse(config, chains, dev, out)
+        case StepVerifierTraining():
+            from training.step_verifier import Course
+
+            return Course(config, chains, dev, out)
+
+
+def _figures(config: AnyTraining, course: "Course", out: Path) -> dict[str, Any]:
+    """What the saved verifier is worth on the dev chains, asked through its public door."""
+    from training import report
+
+    adapter = out if config.lora is not None else None
+    settings = config.base.model_dump() | {"model": config.base.model if adapter else str(out), "adapter": adapter}
+    settings["threads"] = config.threads
+    if adapter is None:
+        settings |= {"revision": None, "gguf": None, "chat_template": None}
+    match config:
+        case OutcomeVerifierTraining():
+            return report.outcome_figures(OutcomeVerifier(**settings), course.dev.chains)
+        case GenerativeVerifierTraining():
+            greedy = {"votes": 1, "sampling": Sampling(temperature=0.0, max_tokens=1024)}
+            asked = Generative(backend=Transformers(**settings), instructions=config.instructions, shown=config.shown, **greedy)
+            return report.outcome_figures(asked, course.dev.chains)
+        case StepVerifierTraining():
+            verifier = StepVerifier(**settings, aggregation=config.aggregation)
+            return report.figures(report.served(verifier, course.dev.chains))
 
 
 def _push(folder: Path, name: str, *, private: bool) -> None:

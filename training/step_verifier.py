@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from transformers import EarlyStoppingCallback, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
 
 from training.chains import LabelledChain
-from training.config import StepVerifierTraining
+from training.config import StepVerifierTraining, Training
 from training.order import ordered
 from training.step_trainer import Collator, StepVerifierTrainer, places
 from ttc.backends.chat import Chat, Rejected
@@ -88,8 +89,10 @@ class Course:
         self.chat = Chat.load(config.base, takes_images=takes_images)
         self.renderer = self._renderer()
         self.old_head = self.model.get_output_embeddings()
-        if config.rendering.form == "marker":
+        if config.has_head:
             step_model.add_head(self.model)
+        if config.lora is None:
+            _keep_names(self.model)
         if config.lora is None and not config.train_vision:
             _freeze_vision(self.model)
         learning = config.optimisation
@@ -119,17 +122,17 @@ class Course:
     def save(self, folder: Path) -> None:
         """Write the verifier: weights or adapter, head, processor, and how replies are shown to it."""
         model: Any = self.trainer.accelerator.unwrap_model(self.trainer.model)
-        about: dict[str, Any] = {"rendering": self.renderer.rendering.model_dump(mode="json")}
         folder.mkdir(parents=True, exist_ok=True)
-        if self.config.lora is not None:
-            about["base"] = self.config.base.identity()["model"]
-        if self.config.rendering.form == "marker":
+        self._describe(folder)
+        if self.config.has_head:
             step_model.save_head(_head(model), folder)
-        if self.config.rendering.form == "marker" and self.config.lora is None:
+        if self.config.has_head and self.config.lora is None:
             head = model.get_output_embeddings()
             model.set_output_embeddings(self.old_head)  # a folder that loads as any other model
-            model.save_pretrained(folder)
+            model.save_pretrained(folder, save_original_format=True)
             model.set_output_embeddings(head)
+        elif self.config.lora is None:
+            model.save_pretrained(folder, save_original_format=True)
         else:
             model.save_pretrained(folder)
         if self.config.lora is None:
@@ -138,6 +141,12 @@ class Course:
                 shutil.copyfile(path, folder / path.name)
             if template := self.config.base.template():
                 (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+
+    def _describe(self, folder: Path) -> None:
+        """Write how replies are shown to the verifier."""
+        about: dict[str, Any] = {"rendering": self.renderer.rendering.model_dump(mode="json")}
+        if self.config.lora is not None:
+            about["base"] = self.config.base.identity()["model"]
         (folder / FILE).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
     def _renderer(self) -> Renderer:
@@ -172,7 +181,7 @@ class Course:
             lora_dropout=lora.dropout,
             target_modules=lora.targets,
             # peft freezes a new head otherwise, and says nothing
-            modules_to_save=["lm_head"] if self.config.rendering.form == "marker" else None,
+            modules_to_save=["lm_head"] if self.config.has_head else None,
         )
 
     def _arguments(self) -> SFTConfig:
@@ -244,7 +253,7 @@ def class_weights(chains: Sequence[LabelledChain]) -> tuple[float, float]:
     return half / counts[False], half / counts[True]
 
 
-def data_hash(config: StepVerifierTraining, chains: Sequence[LabelledChain]) -> str:
+def data_hash(config: Training, chains: Sequence[LabelledChain]) -> str:
     """Of what the weights depend on: settings and chains, media by content. 64 hex digits."""
     settings = config.model_dump(mode="json", exclude={"tracking", "hub", "threads", "questions_kept", "base"})
     digest = hashlib.sha256(json.dumps([settings, config.base.identity()], sort_keys=True).encode())
@@ -280,6 +289,15 @@ def _head(model: Any) -> torch.Tensor:
     """The weights of the marker form's head, of the adapter's copy where there is one."""
     head = model.get_output_embeddings()
     return next(weight for name, weight in head.named_parameters() if "original_module" not in name)
+
+
+def _keep_names(model: Any) -> None:
+    """Save checkpoints under the names that the weights have here.
+
+    transformers saves some models under the names of their published files, looks for those of here when it resumes or takes
+    the best checkpoint, finds none, warns, and goes on with other weights.
+    """
+    model.save_pretrained = partial(model.save_pretrained, save_original_format=False)
 
 
 def _freeze_vision(model: Any) -> None:
