@@ -15,7 +15,6 @@ from experiments.run import Plan, draw_all, draw_label, plan
 from ttc.bank import Bank
 from ttc.errors import UserError
 from ttc.grading import Graded, Job, grade_all
-from ttc.keys import key_of
 from ttc.pool import Pool
 from ttc.protocols import Verifier
 from ttc.records import Question, Reply, Sample, StepScores
@@ -23,6 +22,7 @@ from ttc.scoring import Scoring, verifier_id
 from verifiers.frozen import Dev, Frozen, dev_hash, question_hash
 from verifiers.gains import rescored
 from verifiers.metrics import ScoredChain
+from verifiers.probes import rewritten
 from verifiers.steps import split
 
 if TYPE_CHECKING:
@@ -175,7 +175,11 @@ class Gathering:
 
     def _others(self, name: str) -> Iterator[tuple[StepScores, ScoredChain]]:
         """Chains that are no samples, scored under keys of their own content."""
-        replies = [Reply(chain.question, _as_sample(chain)) for chain in self._chains]
+        unkeyed = [Sample("", 0, one.question.id, "".join(one.steps), finish="stop") for one in self._chains]
+        replies = [
+            rewritten(Reply(chain.question, sample), f"chain: {chain.origin}", chain.question, sample.text)
+            for chain, sample in zip(self._chains, unkeyed, strict=True)
+        ]
         for chain, scores in zip(self._chains, self.scoring.score_all(name, replies), strict=True):
             made = labelled(chain.question, "".join(chain.steps), scores, chain)
             yield scores, replace(made, is_right=chain.is_right, origin=chain.origin, source=chain.source)
@@ -189,16 +193,17 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
     steps = step_texts(text, len(scores.steps))
     labels: tuple[bool | None, ...] = (None,) * len(scores.steps)
     kinds: tuple[str | None, ...] = ()
-    if known is not None and len(known.steps) == len(scores.steps):
+    fits = steps is not None
+    if known is not None:
+        fits = len(known.steps) == len(scores.steps) and "".join(known.steps) == text
         steps, labels, kinds = known.steps, known.labels, known.kinds
-    elif known is None and steps and scores.steps and question.benchmark == "pocket":
+    elif steps and scores.steps and question.benchmark == "pocket":
         from training.corpora import pocket_labels
 
         labels, kinds = pocket_labels(question, steps)
-    fits = steps is not None and len(steps) == len(scores.steps) and (known is None or len(known.steps) == len(scores.steps))
     return ScoredChain(
         question=question.id,
-        steps=steps if steps is not None else tuple(step.text for step in split(text)),
+        steps=steps if steps is not None and fits else tuple(step.text for step in split(text)),
         scores=scores.steps if fits else (),
         labels=labels if fits else (),
         kinds=kinds if fits else (),
@@ -226,11 +231,3 @@ def _without_live(config: RunConfig, run: Path) -> RunConfig:
     if not config.parallel:
         raise UserError(f"run {run}: all of its strategies draw as they go; add a parallel one, such as vote, and run it again")
     return config.model_copy(update={"strategies": tuple(config.parallel), "frozen": {}})
-
-
-def _as_sample(chain: "LabelledChain") -> Sample:
-    text = "".join(chain.steps)
-    key = key_of(
-        repr((chain.question.benchmark, question_hash(chain.question), text)).encode("ascii", "backslashreplace").decode()
-    )
-    return Sample(key, 0, chain.question.id, text, finish="stop", engine=f"chain: {chain.origin}")

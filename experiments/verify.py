@@ -195,9 +195,10 @@ def _card(evidence: Evidence, gathering: Gathering, chosen: tuple[Frozen | None,
     credits = credits_of(pools, evidence.name, budgets(pools))
     questions = [items[0].question for items in evidence.items.values()]
     groups = list(_groups(questions, options.held_out))
-    origins = sorted({chain.origin for chain in chains[len(own) :]})
+    others = chains[len(own) :]
+    origins = sorted({chain.origin for chain in chains}) if others else []
     rows = [(name, [chain for chain in own if chain.question in members]) for name, members in groups]
-    rows += [(f"origin: {origin}", [c for c in chains if c.origin == origin]) for origin in ("natural", *origins) if origins]
+    rows += [(f"origin: {origin}", [c for c in chains if c.origin == origin]) for origin in origins]
     return Card(
         name=evidence.name,
         identity=evidence.identity,
@@ -210,7 +211,7 @@ def _card(evidence: Evidence, gathering: Gathering, chosen: tuple[Frozen | None,
         qualities=qualities(own) | _crossfitted(own, options),
         steps=tuple(step_row(name, some, cut) for name, some in rows if any(_has_labels(chain) for chain in some)),
         sources_macro_f1=mean_of_sources(chains, cut),
-        kinds=tuple(kind_rows(own if not origins else chains, cut)),
+        kinds=tuple(kind_rows(chains, cut)),
         last_step_lowest=last_step_lowest(own),
         answers=tuple(answer_row(name, some) for name, some in rows),
         aggregations=tuple(_aggregations(evidence, frozen)),

@@ -202,7 +202,7 @@ def padded(text: str) -> str | None:
     return steps[0].text + gap + NEUTRAL_STEP + blank_line + text[steps[1].start :]
 
 
-def rewritten(reply: Reply, name: str, question: Question, text: str) -> Reply:
+def rewritten(reply: Reply, made_by: str, question: Question, text: str) -> Reply:
     """The changed reply, under a key of its content: its scores are kept apart from those of the sample it came from."""
     content = {
         "benchmark": question.benchmark,
@@ -211,4 +211,4 @@ def rewritten(reply: Reply, name: str, question: Question, text: str) -> Reply:
         "reply": text,
     }
     key = key_of(json.dumps(content, sort_keys=True))
-    return Reply(question, Sample(key, 0, question.id, text, finish=reply.sample.finish, engine=f"probe: {name}"))
+    return Reply(question, Sample(key, 0, question.id, text, finish=reply.sample.finish, engine=made_by))

@@ -113,6 +113,9 @@ def test_labels_of_steps_come_from_a_file_of_chains_and_synthetic_ones_stand_apa
     assert groups["all"]["replies"] == groups["origin: natural"]["replies"] == len(lines) - 1
     assert (groups["origin: perturbed"]["replies"], groups["origin: perturbed"]["process_f1"]) == (1, None)
     assert {row["kind"] for row in card["kinds"]} == {"logic"}
+    shares = {level: groups[level]["wrong"] for level in ("Easy", "Hard")}
+    assert all(0 < share < 1 for share in shares.values())
+    assert groups["Easy"]["replies"] + groups["Hard"]["replies"] == groups["all"]["replies"]
 
 
 def test_what_dev_froze_is_used_on_test_and_a_useless_verifier_is_turned_off(tmp_path, ttc, dev):
