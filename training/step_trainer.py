@@ -16,6 +16,7 @@ from transformers import EvalPrediction
 from trl.trainer.sft_trainer import SFTTrainer
 
 from training.chains import LabelledChain
+from ttc.errors import UserError
 from verifiers.render import Renderer
 from verifiers.step_model import batch_of, step_logits
 
@@ -89,6 +90,12 @@ class StepVerifierTrainer(SFTTrainer):
         with torch.no_grad(), self.compute_loss_context_manager():
             loss, z_BS = self.compute_loss(model, inputs, return_outputs=True)
         return (loss, None, None) if prediction_loss_only else (loss, z_BS, inputs["labels"])
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """Refuse a checkpoint without all weights, where transformers only warns."""
+        tied = getattr(self.model, "all_tied_weights_keys", None) or {}
+        if missing := sorted(set(load_result.missing_keys) - set(tied)):
+            raise UserError(f"a checkpoint lacks {len(missing)} weights, {missing[0]} the first; remove it, and train again")
 
     def _weights(self, labels_BS: Tensor) -> Tensor:
         wrong, right = self._class_weights

@@ -24,6 +24,9 @@ from ttc.records import Question, Reply, Sample
 from verifiers.prm import StepVerifier
 from verifiers.render import Rendering
 
+# peft asks transformers for the name it is about to drop
+pytestmark = pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing.*:FutureWarning")
+
 STEPS = ("It is bright.\n", "It is dark.\n", "Done")
 MARKER = Rendering(form="marker", marker="<|video_pad|>", heading="", between="\n")
 VERDICTS = Rendering(heading="", between="\n")
@@ -206,7 +209,8 @@ def test_a_killed_run_goes_on_from_its_last_whole_checkpoint_and_ends_with_the_s
     (half / "trainer_state.json").write_text('{"global_st')
     assert last_checkpoint(half.parent) == str(half.parent / "checkpoint-4")
     Course(settings, CHAINS, CHAINS, tmp_path / "killed").run()
-    assert scores(tmp_path / "killed", CHAINS) == pytest.approx(scores(tmp_path / "calm", CHAINS), abs=1e-6)
+    ended, calm = (torch.tensor(scores(tmp_path / name, CHAINS)) for name in ("killed", "calm"))
+    torch.testing.assert_close(ended, calm, atol=1e-6, rtol=0)
 
 
 def test_a_folder_with_another_run_is_not_gone_on_with(tiny_qwen, tmp_path):
