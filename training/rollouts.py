@@ -5,6 +5,7 @@ labels and higher thresholds train worse verifiers (arXiv:2503.10291, arXiv:2501
 """
 
 import re
+from asyncio import gather, run
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -14,11 +15,14 @@ from pydantic import BaseModel
 
 from training.asking import ask, asked, numbered, prompt
 from training.chains import LabelledChain
+from ttc import prompts
 from ttc.answers import extract
 from ttc.backends import AnyBackend
 from ttc.bank import Bank
-from ttc.protocols import Judge
-from ttc.records import Gold, Sample, Sampling
+from ttc.dispatcher import Dispatcher
+from ttc.judges.rules import Rules
+from ttc.protocols import Backend, Judge
+from ttc.records import Gold, Prompt, Question, Sample, Sampling
 from ttc.session import Session
 
 
@@ -57,6 +61,42 @@ async def roll_out(session: Session, chain: LabelledChain, gold: Gold, judge: Ju
         right.append(sum(credit == 1 for credit in credits))
         ended.append(len(done))
     return Rollouts((*right, int(bool(chain.is_right))), (*ended, int(chain.is_right is not None)))
+
+
+def roll_out_all(
+    chains: Sequence[LabelledChain],
+    golds: Mapping[str, Gold],
+    backend: Backend,
+    bank: Bank,
+    sampling: Sampling,
+    *,
+    judge: Judge | None = None,
+    n: int = 8,
+) -> list[Rollouts]:
+    """`roll_out` for many chains of one model, in order, all at the same time; what the bank holds is not drawn again.
+
+    Args:
+        backend: of the model that is to go on, mostly the one that wrote the chains.
+        judge: the careful rules where None.
+
+    Raises:
+        BackendUnavailable: the engine gave up or the run was stopped; the same call goes on.
+    """
+    grader = judge or Rules()
+
+    async def rolled() -> list[Rollouts]:
+        async with Dispatcher(backend, bank, run="rollouts") as source:
+            with source.stopping_on_signals():
+                sessions = [Session(chain.question, source, _asked, sampling) for chain in chains]
+                pairs = zip(sessions, chains, strict=True)
+                found = (roll_out(session, chain, golds[chain.question.id], grader, n=n) for session, chain in pairs)
+                return list(await gather(*found))
+
+    return run(rolled())
+
+
+def _asked(question: Question, style: str) -> Prompt:
+    return prompts.render(question, style=style)
 
 
 def _whole(before: str, sample: Sample) -> Sample:
@@ -121,8 +161,8 @@ class StepJudge(BaseModel, frozen=True, extra="forbid"):
         Raises:
             BackendUnavailable: the judge cannot be asked.
         """
-        prompts = [prompt(_SYSTEM, _user(chain, golds[chain.question.id]), style="step_judge") for chain in chains]
-        replies = ask(self.backend, bank, prompts, self.sampling, run="step judge")
+        asks = [prompt(_SYSTEM, _user(chain, golds[chain.question.id]), style="step_judge") for chain in chains]
+        replies = ask(self.backend, bank, asks, self.sampling, run="step judge")
         return [_judged(chain, reply) for chain, reply in zip(chains, replies, strict=True)]
 
 

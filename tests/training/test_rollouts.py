@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from training.chains import LabelledChain
-from training.rollouts import Rollouts, StepJudge, agreed, labelled, roll_out
+from training.rollouts import Rollouts, StepJudge, agreed, labelled, roll_out, roll_out_all
 from ttc import prompts
 from ttc.backends.scripted import Scripted
 from ttc.bank import Bank
@@ -66,6 +66,18 @@ def test_rollouts_are_read_from_the_bank_the_second_time(tmp_path):
     count = Bank(tmp_path).stats()
     assert rolled(tmp_path, (RIGHT_REPLY,)) == first
     assert Bank(tmp_path).stats() == count
+
+
+def test_many_chains_are_rolled_out_together_and_share_what_they_share(tmp_path):
+    chains = [chain(), chain((WRONG_SECOND[0], "It gets 12.\n", "Answer: 12"), is_right=True)]
+    backend = Scripted(replies=(RIGHT_REPLY,))
+    found = roll_out_all(chains, {"q": GOLD}, backend, Bank(tmp_path), Sampling(max_tokens=64), n=2)
+    assert [labelled(one, rolled).labels for one, rolled in zip(chains, found, strict=True)] == [
+        (True, False, None),
+        (True,) * 3,
+    ]
+    # the question and the first step are the same, so 4 prefixes were drawn from
+    assert Bank(tmp_path).stats().samples == 2 * 4
 
 
 @pytest.mark.parametrize(
