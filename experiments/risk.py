@@ -136,7 +136,8 @@ def _risk(place: tuple[str, str, str, int], steps: _Steps, questions: int) -> Ri
     shown = np.arange(len(cuts))
     if len(cuts) > POINTS:
         shown = np.unique([*np.searchsorted(coverage, np.linspace(0, coverage[-1], POINTS - 1)), len(cuts) - 1])
-    return Risk(*place, *(tuple(column[shown].tolist()) for column in (cuts, coverage, accuracy)), area, selective)
+    cuts, coverage, accuracy = (tuple(column[shown].tolist()) for column in (cuts, coverage, accuracy))
+    return Risk(*place, cuts, coverage, accuracy, area, selective)
 
 
 def _selective(share: float, coverage: np.ndarray, accuracy: np.ndarray) -> Selective:

@@ -142,9 +142,9 @@ def _risks(results: "Results", fields: Sequence[str]) -> "list[Risk]":
     found: list[Risk] = []
     for strategy in results.plan.config.parallel:
         if strategy.kind in KINDS:
-            pools, outcomes = (by[strategy_name(strategy)] for by in (results.pools, results.outcomes))
-            ks = sorted({k for points in outcomes.values() for k, _ in points})
-            found += risks(strategy_name(strategy), strategy, [pools.get(q.id) for q in questions], ks, groups)
+            name = strategy_name(strategy)
+            ks = sorted({k for points in results.outcomes[name].values() for k, _ in points})
+            found += risks(name, strategy, [results.pools[name].get(q.id) for q in questions], ks, groups)
     return found
 
 
