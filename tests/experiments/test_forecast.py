@@ -44,7 +44,7 @@ def settings(bank: Path, **changes: Any) -> dict[str, Any]:
         "strategies": STRATEGIES,
         "verifiers": {"v": {"kind": "scripted", "tokens_per_reply": 7, "flops_per_token": 10.0}},
         "costs": COSTS,
-        "limit": 60,
+        "limit": 36,
         "bank": str(bank),
         **changes,
     }
@@ -57,7 +57,7 @@ def planned(bank: Path, **changes: Any) -> Plan:
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, forecast.Forecast], forecast.Outlook]:
     bank = tmp_path_factory.mktemp("told")
-    found = forecast.forecast(planned(bank), Bank(bank), questions=30, live_questions=20)
+    found = forecast.forecast(planned(bank), Bank(bank), questions=24, live_questions=18)
     return {one.what: one for one in (*found.draws, *found.passes, *found.live, *found.alone)}, found
 
 
@@ -100,13 +100,13 @@ def test_what_is_foretold_is_what_the_run_takes(told, ran: Results, what: str, s
 
 def test_a_verifiers_pass_over_a_draw_is_foretold_from_scoring_the_probe(told):
     one = told[0]["verifier v on cot"]
-    assert (one.samples.value, one.verifier_tokens.value) == (60 * 4, 60 * 4 * 7)
-    assert (one.flops, one.money) == (60 * 4 * 7 * 10, pytest.approx(60 * 4 * 7 * 100 / 1e6))
+    assert (one.samples.value, one.verifier_tokens.value) == (36 * 4, 36 * 4 * 7)
+    assert (one.flops, one.money) == (36 * 4 * 7 * 10, pytest.approx(36 * 4 * 7 * 100 / 1e6))
 
 
 def test_what_adaptive_strategies_stop_at_is_told_apart_from_what_the_run_draws(told):
     assert [one.what for one in told[1].alone] == ["adaptive_vote@16"]
-    assert told[0]["adaptive_vote@16"].samples.value < told[0]["draw cot"].samples.value == 60 * 16
+    assert told[0]["adaptive_vote@16"].samples.value < told[0]["draw cot"].samples.value == 36 * 16
     assert told[1].hours is not None
 
 
