@@ -221,8 +221,9 @@ class Course:
             parts = ((*divmod(state // (k + 1), k + 1), state % (k + 1)) for state in states.tolist())
             votes = [Tally(leading, rival, left, agreed=False) for leading, rival, left in parts]
             end = begin + np.array([fewest_to_stop(rule, one) for one in votes])[of_state]
-            drawn = (place_K >= begin[:, None]) & (place_K < end[:, None])
-            path_M[going] += np.where(drawn, cost_MK[going], 0.0).max(axis=1)
+            near = slice(begin.min(), end.max())  # a wave is short beside the budget
+            drawn = (place_K[near] >= begin[:, None]) & (place_K[near] < end[:, None])
+            path_M[going] += np.where(drawn, cost_MK[going, near], 0.0).max(axis=1)
             ends_M[going] = end
             going = going[end < draws_M[going]]
         return path_M
