@@ -86,9 +86,8 @@ class GenerativeCourse(Course):
         return Lessons(verifier_of(self.config), self.chat, self._chains)
 
     def _describe(self, folder: Path) -> None:
-        settings = {"kind": "generative", "instructions": str(self.config.instructions)}
-        shown = self.config.shown.model_dump(mode="json", exclude_defaults=True)
-        text = yaml.safe_dump(settings | ({"shown": shown} if shown else {}), sort_keys=False)
+        chosen = self.config.model_dump(mode="json", include={"instructions", "shown"}, exclude_defaults=True)
+        text = yaml.safe_dump({"kind": "generative", **chosen}, sort_keys=False)
         (folder / FILE).write_text(text, encoding="utf-8")
 
     def _trainer(self) -> Any:

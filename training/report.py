@@ -115,7 +115,7 @@ def outcome_figures(verifier: Verifier, chains: Sequence[LabelledChain]) -> dict
     return {
         "chains": len(chains),
         "without_score": len(chains) - len(known),
-        "right": sum(map(bool, right)) / max(1, len(right)),
+        "right": sum(bool(is_right(chain)) for chain in chains) / len(chains),
         "auroc": _interval(metrics.auroc_interval(right, scores, units)) if both else None,
     }
 

@@ -10,13 +10,16 @@ import pytest
 import torch
 from PIL import Image
 
+from training.chain_files import write_chains
 from training.chains import LabelledChain
-from training.config import GenerativeVerifierTraining, Lora, Optimisation, OutcomeVerifierTraining
+from training.config import GenerativeVerifierTraining, Lora, Optimisation, OutcomeVerifierTraining, validate
 from training.generative_verifier import GenerativeCourse, LessonCollator, rationale, teaches
 from training.labels import is_right
 from training.outcome_verifier import OutcomeCourse, PairCollator, pairs, wholes
+from training.run import train
 from ttc.backends import Transformers
 from ttc.backends.checkpoint import Checkpoint
+from ttc.benchmarks.pocket import Pocket
 from ttc.errors import UserError
 from ttc.media import media_from_bytes
 from ttc.records import Question, Reply, Sample, Sampling
@@ -169,3 +172,28 @@ def test_a_generative_verifier_learns_to_rule(tiny_qwen, tmp_path):
     backend = Transformers(model=str(tmp_path / "out"))
     verifier = Generative(backend=backend, instructions=words, votes=1, sampling=Sampling(temperature=0, max_tokens=80))
     assert scores(verifier, two) == [1.0, 0.0]
+
+
+def test_ttc_train_makes_an_outcome_verifier_from_files_of_chains_with_a_card(tiny_qwen, tmp_path):
+    exam = Pocket(split="validation").load()
+    asked = [question for question in exam.questions if question.media][:4]
+    right = [LabelledChain(q, (exam.golds[q.id].explanation,), (True,), (None,), "gold", "pocket", q.id) for q in asked]
+    wrong = [replace(one, steps=("I guess.",), labels=(False,), origin="perturbed") for one in right]
+    write_chains(tmp_path / "train.jsonl", [*right[:2], *wrong[:2]])
+    write_chains(tmp_path / "dev.jsonl", [*right[2:], *wrong[2:]])
+    files = {"train": str(tmp_path / "train.jsonl"), "dev": str(tmp_path / "dev.jsonl")}
+    config = validate(
+        {
+            "kind": "outcome_verifier",
+            "base": {"model": str(tiny_qwen)},
+            "data": {"kind": "chains", "benchmarks": [{"kind": "pocket", "split": "validation"}], **files},
+            "lora": {"rank": 2},
+            "optimisation": {"batch": 2, "micro_batch": 2},
+        },
+        "test",
+    )
+    found = train(config, tmp_path / "out")
+    assert (found["chains"], found["without_score"], found["right"]) == (4, 0, 0.5)
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "# Outcome verifier from" in card
+    assert "Steps: 2 right, 2 wrong" in card
