@@ -9,7 +9,7 @@ from ttc.protocols import Verifier
 from ttc.records import Question, StepScores
 from ttc.scoring import verifier_id
 from verifiers import frozen as freezing
-from verifiers.frozen import Frozen
+from verifiers.frozen import DevGain, Frozen
 
 if TYPE_CHECKING:
     from experiments.config import RunConfig
@@ -24,7 +24,7 @@ class Bound:
     calibrated: Mapping[str, Callable[[StepScores], float | None]]
     """By verifier with a frozen file, what makes a reply's score of what is stored."""
     notes: tuple[str, ...]
-    """What was turned off, and why."""
+    """What was turned off and why, and whose gain on dev may be chance."""
 
 
 def bind(config: "RunConfig", questions: Iterable[Question]) -> Bound:
@@ -41,13 +41,15 @@ def bind(config: "RunConfig", questions: Iterable[Question]) -> Bound:
         read[name].check(verifier_id(config.verifiers[name]), asked, str(path))
     kept, notes = [], []
     for strategy in config.strategies:
-        reason = "" if config.when_useless == "use" else _useless(strategy, read)
+        reason = _useless(strategy, read)
         if reason and config.when_useless == "refuse":
             raise UserError(f"{reason}; use vote, or set when_useless: warn or use")
-        if reason:
+        if reason and config.when_useless == "warn":
             notes.append(f"turned off: {reason}")
-        else:
-            kept.append(strategy)
+            continue
+        kept.append(strategy)
+        if doubt := reason or _uncertain(strategy, read):
+            notes.append(doubt)
     if not kept:
         raise UserError(f"no strategy is left to run ({notes[0]}); add vote, or set when_useless: use")
     calibrated = {name: _calibrated(config.verifiers[name], one) for name, one in read.items()}
@@ -63,6 +65,21 @@ def _useless(strategy: Any, read: Mapping[str, Frozen]) -> str:
     name = getattr(strategy, "verifier", None)
     if name is None or name not in read or read[name].is_useful(strategy.kind):
         return ""
-    gain = read[name].gain(strategy.kind)
-    seen = f"{100 * gain.mean:+.1f} points at k = {gain.k}" if gain else "never measured"
+    seen = _seen(read[name].gain(strategy.kind))
     return f"{strategy.kind} with verifier {name}: its frozen file shows no gain over the vote on dev ({seen})"
+
+
+def _uncertain(strategy: Any, read: Mapping[str, Frozen]) -> str:
+    """That a gain may be chance; empty where it is not, or where none was frozen."""
+    name = getattr(strategy, "verifier", None)
+    gain = read[name].gain(strategy.kind) if name is not None and name in read else None
+    if gain is None or gain.low > 0:
+        return ""
+    return f"{strategy.kind} with verifier {name}: its gain over the vote on dev may be chance ({_seen(gain)})"
+
+
+def _seen(gain: DevGain | None) -> str:
+    if gain is None:
+        return "never measured"
+    mean, low, high = (f"{100 * value:+.1f}" for value in (gain.mean, gain.low, gain.high))
+    return f"{mean} points [{low}, {high}] at k = {gain.k}"

@@ -55,7 +55,7 @@ class Plan:
     calibrated: Mapping[str, Callable[[StepScores], float | None]] = field(default_factory=dict)
     """By verifier, a reply's score as frozen on dev, where the config names a file."""
     notes: tuple[str, ...] = ()
-    """Strategies of the config that were turned off, and why."""
+    """Strategies of the config that were turned off and why, or whose verifier's gain on dev may be chance."""
     live: Sequence[tuple[Any, Question]] = ()
     """What is run as it goes: each such strategy on each question."""
 

@@ -137,6 +137,7 @@ def test_what_dev_froze_is_used_on_test_and_a_useless_verifier_is_turned_off(tmp
     used = ttc("run", config(tmp_path, "test", **binding, when_useless="use"), "--out", tmp_path / "used")
     assert used.code == 0
     assert len(folders.read_manifest(tmp_path / "used")["strategies"]) == 3
+    assert "shows no gain over the vote on dev" in used.out
 
 
 def test_what_was_chosen_on_a_run_is_not_judged_on_it_nor_after_dev_or_the_file_changed(tmp_path, ttc, dev):
