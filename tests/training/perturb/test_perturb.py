@@ -119,10 +119,10 @@ def test_errors_stand_equally_often_at_each_place_for_the_times_that_the_step_is
 
 @pytest.mark.shared
 def test_style_does_not_tell_wrong_steps_of_rationales_from_right_ones(right, made):
-    assert style_auroc([*right, *(one.chain for one in made)]) <= 0.6
+    assert style_auroc([*right, *(one.chain for one in made)], folds=3) <= 0.6
 
 
 @pytest.mark.shared
 def test_an_edited_step_looks_like_itself_before_the_edit_and_like_its_neighbour(made):
-    assert edit_auroc(made) <= 0.6
-    assert neighbour_auroc(made) <= 0.6
+    assert edit_auroc(made, folds=3) <= 0.6
+    assert neighbour_auroc(made, folds=3) <= 0.6
