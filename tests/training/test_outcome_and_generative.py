@@ -82,7 +82,7 @@ def scores(verifier: OutcomeVerifier | Generative, chains: Sequence[LabelledChai
 
 
 def test_an_outcome_verifier_learns_which_reply_fits_the_image(tiny_qwen, tmp_path):
-    course = OutcomeCourse(outcome(tiny_qwen, epochs=25), CHAINS, CHAINS, tmp_path / "out")
+    course = OutcomeCourse(outcome(tiny_qwen, epochs=16, learning_rate=5e-3), CHAINS, CHAINS, tmp_path / "out")
     metrics = course.run()
     found = scores(OutcomeVerifier(model=str(tmp_path / "out")), CHAINS)
     assert metrics["accuracy"] == 1.0
@@ -167,7 +167,7 @@ def test_a_generative_verifier_learns_to_rule(tiny_qwen, tmp_path):
     two = CHAINS[:2]
     words = tmp_path / "short.yaml"
     words.write_text("source: us\nsystem: Check.\nquestion: '{question}'\nreply: '{steps}'\n")
-    config = generative(tiny_qwen, epochs=50, batch=2, micro_batch=2).model_copy(update={"instructions": words})
+    config = generative(tiny_qwen, epochs=30, learning_rate=6e-3, batch=2, micro_batch=2).model_copy(update={"instructions": words})
     GenerativeCourse(config, two, two, tmp_path / "out").run()
     backend = Transformers(model=str(tmp_path / "out"))
     verifier = Generative(backend=backend, instructions=words, votes=1, sampling=Sampling(temperature=0, max_tokens=80))
