@@ -167,7 +167,9 @@ def test_a_generative_verifier_learns_to_rule(tiny_qwen, tmp_path):
     two = CHAINS[:2]
     words = tmp_path / "short.yaml"
     words.write_text("source: us\nsystem: Check.\nquestion: '{question}'\nreply: '{steps}'\n")
-    config = generative(tiny_qwen, epochs=30, learning_rate=6e-3, batch=2, micro_batch=2).model_copy(update={"instructions": words})
+    config = generative(tiny_qwen, epochs=30, learning_rate=6e-3, batch=2, micro_batch=2).model_copy(
+        update={"instructions": words}
+    )
     GenerativeCourse(config, two, two, tmp_path / "out").run()
     backend = Transformers(model=str(tmp_path / "out"))
     verifier = Generative(backend=backend, instructions=words, votes=1, sampling=Sampling(temperature=0, max_tokens=80))
