@@ -20,10 +20,10 @@ from ttc.records import Sampling
 def drawn(tmp_path_factory):
     asked = PocketReplies(
         bank=tmp_path_factory.mktemp("bank"),
-        train_questions=10,
+        train_questions=5,
         dev_questions=5,
-        samples=2,
-        sampling=Sampling(max_tokens=24),
+        samples=1,
+        sampling=Sampling(max_tokens=16),
         leave_out=("Motion",),
     )
     return asked, *pocket_replies.load(asked)

@@ -63,6 +63,12 @@ def config(base: Path, *, rendering: Rendering = VERDICTS, lora: Lora | None = N
     )
 
 
+@pytest.fixture(scope="module")
+def course(tiny_qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Before any training."""
+    return Course(config(tiny_qwen), CHAINS, CHAINS, tmp_path_factory.mktemp("course"))
+
+
 def scores(folder: Path, chains: Sequence[LabelledChain], **more: Any) -> list[tuple[float, ...]]:
     verifier = StepVerifier(**{"model": str(folder), **more})
     replies = [Reply(one.question, Sample("k", place, "", "".join(one.steps))) for place, one in enumerate(chains)]
@@ -121,8 +127,7 @@ def test_an_adapter_on_another_base_is_refused(tiny_qwen, tmp_path):
         scores(tiny_qwen, CHAINS, adapter=tmp_path / "out")
 
 
-def test_training_and_serving_see_the_same_ids(tiny_qwen, tmp_path):
-    course = Course(config(tiny_qwen), CHAINS, CHAINS, tmp_path / "out")
+def test_training_and_serving_see_the_same_ids(course, tmp_path):
     course.save(tmp_path / "out")
     scorer = StepVerifier(model=str(tmp_path / "out")).open()
     hundred = [replace(chain(number), steps=(f"Step {number}: {number} + 1.\n", *STEPS[1:])) for number in range(100)]
@@ -133,8 +138,7 @@ def test_training_and_serving_see_the_same_ids(tiny_qwen, tmp_path):
         assert tuple(batch["logits_to_keep"][place].tolist()) == shown.slots
 
 
-def test_labels_are_ones_zeros_and_ignored_and_never_part_of_what_the_model_sees(tiny_qwen, tmp_path):
-    course = Course(config(tiny_qwen), CHAINS, CHAINS, tmp_path / "out")
+def test_labels_are_ones_zeros_and_ignored_and_never_part_of_what_the_model_sees(course):
     one = Collator([chain(0, (True, False, None))], course.renderer)([{"place": 0}])
     flipped = Collator([chain(0, (False, False, True))], course.renderer)([{"place": 0}])
     assert one["labels"].dtype == torch.float32
@@ -143,8 +147,7 @@ def test_labels_are_ones_zeros_and_ignored_and_never_part_of_what_the_model_sees
     assert all(one[name].equal(flipped[name]) for name in one if name != "labels")
 
 
-def test_unlabelled_steps_teach_nothing(tiny_qwen, tmp_path):
-    course = Course(config(tiny_qwen), CHAINS, CHAINS, tmp_path / "out")
+def test_unlabelled_steps_teach_nothing(course):
     batch = Collator([chain(0, (None, None, None)), chain(1)], course.renderer)([{"place": 0}, {"place": 1}])
     course.trainer.compute_loss(course.model, batch).backward()
     together = course.model.get_output_embeddings().weight.grad.clone()
@@ -159,9 +162,8 @@ def test_a_chain_that_is_too_long_is_an_error_before_training_and_nothing_is_cut
         Course(config(tiny_qwen), [*CHAINS, long], CHAINS, tmp_path / "out")
 
 
-def test_a_chain_that_cannot_be_shown_is_left_out_and_counted(tiny_qwen, tmp_path, cut_jpeg):
+def test_a_chain_that_cannot_be_shown_is_left_out_and_counted(course, cut_jpeg):
     broken = replace(chain(3), question=replace(question(3, 0), media=(media_from_bytes(cut_jpeg, marker=1),)))
-    course = Course(config(tiny_qwen), [*CHAINS, broken], CHAINS, tmp_path / "out")
     found = measure([*CHAINS, broken], course.renderer, 300)
     assert (len(found.chains), found.dropped.total()) == (8, 1)
 
