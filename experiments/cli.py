@@ -9,6 +9,7 @@ from experiments.commands import (
     bank,
     chains,
     cost,
+    difficulty_model,
     imports,
     look,
     overlap,
@@ -37,6 +38,7 @@ app.command("curves")(results.curves)
 app.command("report")(results.report)
 app.command("compare")(results.compare)
 app.command("difficulty")(analysis.difficulty)
+app.command("predict-difficulty")(difficulty_model.predict_difficulty)
 app.command("power")(analysis.power)
 app.command("overlap")(overlap.overlap)
 app.command("chains")(chains.chains)

@@ -38,7 +38,9 @@ def embed_questions(questions: Sequence[Question], encoder: Path, *, kept: Path 
 
 def _embed(texts: Sequence[str], encoder: Path, kept: Path | None) -> FloatArray:
     if not (encoder / "config.json").is_file():
-        raise UserError(f"embedder {encoder}: no model is there; give the folder of an encoder with its tokenizer, or leave it out")
+        raise UserError(
+            f"embedder {encoder}: no model is there; give the folder of an encoder with its tokenizer, or leave it out"
+        )
     if kept is None:
         return embed(texts, encoder)
     path = kept / f"{keys.key_of(json.dumps([fingerprint(encoder), MOST_TOKENS, *texts]))[:24]}.npy"

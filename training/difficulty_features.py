@@ -1,10 +1,10 @@
 """What a predictor of difficulty may look at: tables of numbers, one row per question, none of them made from its level.
 
-    subject    the names of its groups: subject, discipline, subfield
-    form       lengths, numbers, formulas, options, images, types
-    embedding  sentence embeddings of question and options (`training.difficulty_embeddings`)
-    policy     what a model's samples do without a key: agreement, entropy, answers given, length, a verifier's score
-    pass_rate  how often they are right: needs the key, and is the model's difficulty rather than the expert's
+subject    the names of its groups: subject, discipline, subfield
+form       lengths, numbers, formulas, options, images, types
+embedding  sentence embeddings of question and options (`training.difficulty_embeddings`)
+policy     what a model's samples do without a key: agreement, entropy, answers given, length, a verifier's score
+pass_rate  how often they are right: needs the key, and is the model's difficulty rather than the expert's
 """
 
 import re
@@ -95,7 +95,7 @@ def _values(question: Question, name: str) -> Sequence[str]:
 
 def _behaviour(tried: Tried) -> list[float]:
     votes, n = Counter(answer for answer in tried.classes if answer is not None), len(tried.classes)
-    leading = sorted(votes.values(), reverse=True)[:2] + [0, 0]
+    leading = [*sorted(votes.values(), reverse=True)[:2], 0, 0]
     shares = [count / n for count in votes.values()]
     known = tried.scores or (0.0,)
     return [

@@ -110,7 +110,9 @@ def _mae(share_DLL: FloatArray) -> FloatArray:
 def _macro_mae(share_DLL: FloatArray) -> FloatArray:
     """Levels that a resample lacks are left out of its mean."""
     held_DL = share_DLL.sum(axis=2)
-    missed_DL = np.divide((_distance(share_DLL) * share_DLL).sum(axis=2), held_DL, out=np.zeros_like(held_DL), where=held_DL > 0)
+    missed_DL = np.divide(
+        (_distance(share_DLL) * share_DLL).sum(axis=2), held_DL, out=np.zeros_like(held_DL), where=held_DL > 0
+    )
     return missed_DL.sum(axis=1) / (held_DL > 0).sum(axis=1)
 
 
