@@ -5,10 +5,12 @@ import sys
 import typer
 
 from experiments.commands import (
+    allocation,
     analysis,
     bank,
     chains,
     cost,
+    ensemble,
     difficulty_model,
     imports,
     look,
@@ -39,6 +41,7 @@ app.command("report")(results.report)
 app.command("compare")(results.compare)
 app.command("difficulty")(analysis.difficulty)
 app.command("predict-difficulty")(difficulty_model.predict_difficulty)
+app.command("allocate")(allocation.allocate)
 app.command("power")(analysis.power)
 app.command("overlap")(overlap.overlap)
 app.command("chains")(chains.chains)
@@ -48,6 +51,7 @@ app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)
 app.command("submission")(results.submission)
 app.command("verify")(verify.verify)
+app.command("ensemble")(ensemble.ensemble)
 app.command("show")(look.show)
 app.command("list")(look.list_parts)
 app.command("doctor")(look.doctor)

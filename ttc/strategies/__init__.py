@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ttc.plugins import Joined
 from ttc.strategies.adaptive_vote import AdaptiveVote
+from ttc.strategies.allocated_vote import AllocatedVote
 from ttc.strategies.beam_search import DVTS, BeamSearch
 from ttc.strategies.best_of_n import BestOfN
 from ttc.strategies.budget_forcing import BudgetForcing
@@ -32,6 +33,7 @@ AnyStrategy = Annotated[
     | DeepConf
     | Rejection
     | AdaptiveVote
+    | AllocatedVote
     | BeamSearch
     | DVTS
     | ParticleFilter
