@@ -4,6 +4,7 @@ Source: the kinds are the union of the error analyses of MMMU (Yue et al. 2023, 
 arXiv:2501.12380); each of the two is a projection.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -138,7 +139,8 @@ def _ends_with_gold(reply: WrongReply) -> bool:
     last = " ".join(lines[-1].split()).casefold() if lines else ""
     options = dict(zip(reply.question.letters, reply.question.options, strict=True))
     said = [" ".join(options.get(answer, answer).split()).casefold() for answer in reply.gold.answers]
-    return any(last.rstrip(".").endswith(one) for one in said if one and "<image" not in one)
+    ends = (rf"(?<![\w.,]){re.escape(one)}\W*$" for one in said if one and "<image" not in one)
+    return any(re.search(end, last) for end in ends)
 
 
 def pocket_kind(reply: WrongReply) -> ErrorKind:

@@ -1,0 +1,93 @@
+"""A language model as weak labeller of error kinds: it reads question, key, explanation and reply, and names one kind.
+
+It sees no image, so what it says is a label to be measured, not the truth: hold it against people with `training.agreement`.
+
+    wrong replies -> prompts -> samples (bank first) -> one kind by majority, or none
+"""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from training.errors import KINDS, MEANINGS, ErrorKind, WrongReply
+from ttc.answers.thinking import final_part
+from ttc.backends import AnyBackend
+from ttc.bank import Bank
+from ttc.dispatcher import Dispatcher
+from ttc.records import Message, Prompt, Sample, Sampling, Text
+
+_ASKED: tuple[ErrorKind, ...] = tuple(kind for kind in KINDS if kind not in ("refusal", "truncation"))
+"""The others are told by form."""
+_SYSTEM = "\n".join(
+    [
+        "You study why replies to exam questions are wrong. You are given a question, its answer key, an explanation where there",
+        "is one, and a reply that got no credit. Go through the reply, find its first error, and name the kind of that error:",
+        *(f"- {kind}: {MEANINGS[kind]}" for kind in _ASKED),
+        "You do not see the images: what the explanation says of them is so.",
+        'Write one JSON object and nothing else: {"step": "the first wrong step, quoted", "kind": "one of the words above"}',
+    ]
+)
+_KIND = re.compile(r'"kind"\s*:\s*"([^"]*)"')
+
+
+class ErrorJudge(BaseModel, frozen=True, extra="forbid"):
+    """Votes of one model. A label that cannot be read is none, and so is a tie: a labeller must not guess."""
+
+    kind: Literal["model"] = "model"
+    backend: AnyBackend
+    """Who judges."""
+    sampling: Sampling = Sampling(temperature=0.7, max_tokens=512)
+    votes: int = Field(default=3, gt=0)
+    """Samples per reply."""
+
+    def labels(self, replies: Sequence[WrongReply], bank: Bank) -> list[ErrorKind | None]:
+        """One kind per reply, in order; None where there is no single leading one.
+
+        Raises:
+            BackendUnavailable: the model behind it cannot be asked; what was said stays in the bank.
+        """
+        return [leading([named(sample) for sample in votes]) for votes in asyncio.run(self._ask(replies, bank))]
+
+    async def _ask(self, replies: Sequence[WrongReply], bank: Bank) -> list[list[Sample]]:
+        async with Dispatcher(self.backend, bank, run="errors") as source:
+            with source.stopping_on_signals():
+                # without media, which a judge that reads text must not depend on
+                bare = [replace(reply.question, media=(), fields={}, cluster="", source="") for reply in replies]
+                draws = [source.samples(q, prompt(r), self.sampling, self.votes) for q, r in zip(bare, replies, strict=True)]
+                return await asyncio.gather(*draws)
+
+
+def prompt(reply: WrongReply) -> Prompt:
+    """What the judge reads."""
+    question, gold = reply.question, reply.gold
+    options = [f"{letter}. {option}" for letter, option in zip(question.letters, question.options, strict=True)]
+    lines = ["Question: " + question.text, *options, "Answer key: " + " or ".join(gold.answers)]
+    if gold.explanation.strip():
+        lines.append("Explanation: " + gold.explanation)
+    user = "\n".join([*lines, "", "Reply: " + final_part(reply.text).text.strip()])
+    return Prompt((Message("system", (Text(_SYSTEM),)), Message("user", (Text(user),))), style="errors")
+
+
+def named(sample: Sample) -> ErrorKind | None:
+    """The kind that a judge's reply names last; None where it names none of those asked for."""
+    text = final_part(sample.text).text
+    try:
+        said = json.loads(text)["kind"]
+    except (ValueError, KeyError, TypeError):  # with prose around it, or cut
+        found = _KIND.findall(text)
+        said = found[-1] if found else None
+    return next((kind for kind in _ASKED if kind == said), None)
+
+
+def leading(votes: Sequence[ErrorKind | None]) -> ErrorKind | None:
+    """The kind with most votes; None for a tie."""
+    ranked = Counter(vote for vote in votes if vote is not None).most_common(2)
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
