@@ -2,8 +2,8 @@
 
     wrong replies -> table (`training.errors_features`) -> strength by grouped folds within the training part -> kinds
 
-Groups are questions: replies to one question never stand on two sides. What form alone decides (`training.errors.ruled`) is left
-to the rules.
+Groups are questions: replies to one question never stand on two sides. What form alone decides is left to the rules
+(`training.errors.ruled`).
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def fit(table: "csr_array", kinds: Sequence[str], groups: Sequence[Hashable], *,
     folds = list(_folds(kinds, groups, INNER_FOLDS, seed))
     if not folds:  # too few questions or labels to choose by
         return model.fit(table, kinds)
-    search = GridSearchCV(model, {"C": STRENGTHS}, cv=folds, scoring="f1_macro", error_score="raise")
+    search = GridSearchCV(model, {"C": STRENGTHS}, cv=folds, scoring="f1_macro")
     return search.fit(table, kinds).best_estimator_
 
 

@@ -26,8 +26,8 @@ _ASKED: tuple[ErrorKind, ...] = tuple(kind for kind in KINDS if kind not in ("re
 """The others are told by form."""
 _SYSTEM = "\n".join(
     [
-        "You study why replies to exam questions are wrong. You are given a question, its answer key, an explanation where there",
-        "is one, and a reply that got no credit. Go through the reply, find its first error, and name the kind of that error:",
+        "You study why replies to exam questions are wrong. You are given a question, its answer key, an explanation",
+        "where there is one, and a reply that got no credit. Go through the reply, find its first error, and name the kind of that error:",
         *(f"- {kind}: {MEANINGS[kind]}" for kind in _ASKED),
         "You do not see the images: what the explanation says of them is so.",
         'Write one JSON object and nothing else: {"step": "the first wrong step, quoted", "kind": "one of the words above"}',
@@ -87,7 +87,8 @@ def named(sample: Sample) -> ErrorKind | None:
 
 def leading(votes: Sequence[ErrorKind | None]) -> ErrorKind | None:
     """The kind with most votes; None for a tie."""
-    ranked = Counter(vote for vote in votes if vote is not None).most_common(2)
+    counts: Counter[ErrorKind] = Counter(vote for vote in votes if vote is not None)
+    ranked = counts.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
     return ranked[0][0]

@@ -4,9 +4,11 @@ They teach a classifier before anybody has labelled; what it is worth on a model
 """
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from training.corpora import gold_chains
 from training.errors import OF_PLANTED, ErrorKind, WrongReply
+from training.perturb import ErrorKind as PlantedKind
 from training.perturb import perturb
 from ttc.records import Answer, Exam, Gold, Question
 
@@ -20,7 +22,7 @@ def synthetic(exam: Exam, *, seed: int = 0, share: float = 0.3) -> tuple[list[Wr
     golds = {question.id: exam.golds[question.id] for question in exam.questions}
     made = perturb(gold_chains(exam), golds, seed=seed, share=share)
     replies = [_reply(one.chain.question, golds, one.chain.steps) for one in made]
-    kinds = [OF_PLANTED[one.chain.kinds[one.place]] for one in made]  # pyright: ignore[reportArgumentType]
+    kinds: list[ErrorKind] = [OF_PLANTED[cast(PlantedKind, one.chain.kinds[one.place])] for one in made]
     return replies, kinds
 
 
