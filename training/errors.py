@@ -72,9 +72,8 @@ TO_MMMU: Mapping[ErrorKind, MMMU | None] = MappingProxyType(
 )
 """MMMU counts what only an expert can see as lack of knowledge, and has no place for replies that were cut."""
 
-TO_MMVU: Mapping[ErrorKind, MMVU] = MappingProxyType(
-    dict.fromkeys(KINDS, "other")
-    | {
+_NAMED_BY_MMVU: Mapping[ErrorKind, MMVU] = MappingProxyType(
+    {
         "perception": "visual perception",
         "domain_perception": "domain knowledge in perception",
         "knowledge": "domain knowledge in reasoning",
@@ -82,6 +81,7 @@ TO_MMVU: Mapping[ErrorKind, MMVU] = MappingProxyType(
         "text_reliance": "reliance on text",
     }
 )
+TO_MMVU: Mapping[ErrorKind, MMVU] = MappingProxyType({kind: _NAMED_BY_MMVU.get(kind, "other") for kind in KINDS})
 
 OF_PLANTED: Mapping[PlantedKind, ErrorKind] = MappingProxyType(
     {

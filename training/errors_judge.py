@@ -27,7 +27,8 @@ _ASKED: tuple[ErrorKind, ...] = tuple(kind for kind in KINDS if kind not in ("re
 _SYSTEM = "\n".join(
     [
         "You study why replies to exam questions are wrong. You are given a question, its answer key, an explanation",
-        "where there is one, and a reply that got no credit. Go through the reply, find its first error, and name the kind of that error:",
+        "where there is one, and a reply that got no credit. Go through the reply, find its first error, and name the kind of",
+        "that error:",
         *(f"- {kind}: {MEANINGS[kind]}" for kind in _ASKED),
         "You do not see the images: what the explanation says of them is so.",
         'Write one JSON object and nothing else: {"step": "the first wrong step, quoted", "kind": "one of the words above"}',
