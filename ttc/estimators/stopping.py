@@ -1,7 +1,7 @@
 """Adaptive stopping: when the vote is clear, draw no more. One rule serves the live strategy and the replay from the bank.
 
 Decisions are taken in index order, never in order of arrival: short answers arrive first.
-Axes: M permutations, N samples, J classes.
+Axes: M permutations, N samples, J classes, F samples of all permutations in one row.
 """
 
 from collections import Counter
@@ -52,6 +52,10 @@ class StoppingRule(Protocol):
         """Whether to stop here."""
         ...
 
+    def lacking(self, votes: Tally) -> int | NDArray[np.int64]:
+        """Further votes for the leader, and for nobody else, with which it stops; 0 or less where it stops now."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class LosslessStop:
@@ -62,6 +66,10 @@ class LosslessStop:
     def stops(self, votes: Tally) -> bool | NDArray[np.bool_]:
         """A tie at the end could go to the other answer, so equality does not stop."""
         return votes.first - votes.second > votes.left
+
+    def lacking(self, votes: Tally) -> int | NDArray[np.int64]:
+        """Each is one vote more and one sample less that is left."""
+        return (votes.left - votes.first + votes.second) // 2 + 1
 
 
 @lru_cache(maxsize=1 << 14)
@@ -74,10 +82,12 @@ def beta_confidence(first: int, second: int) -> float:
     return sum(comb(tosses, heads) for heads in range(first + 1)) / 2**tosses
 
 
-@lru_cache(maxsize=1 << 14)
-def _votes_needed(second: int, confidence: float) -> int:
-    """Fewest votes of the leader that reach the confidence against a runner-up with `second`."""
-    return next(first for first in count(second) if beta_confidence(first, second) >= confidence)
+@lru_cache(maxsize=1 << 10)
+def _votes_needed(most: int, confidence: float) -> NDArray[np.int64]:
+    """needed_S: fewest votes of the leader that reach the confidence against a runner-up with S = 0 ... most."""
+    return np.array(
+        [next(first for first in count(second) if beta_confidence(first, second) >= confidence) for second in range(most + 1)]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +103,11 @@ class BetaStop:
 
     def stops(self, votes: Tally) -> bool | NDArray[np.bool_]:
         """Without a vote the confidence is 1/2, so at least one is needed."""
-        needed = np.array([_votes_needed(second, self.confidence) for second in range(int(np.max(votes.second)) + 1)])
-        return votes.first >= needed[votes.second]
+        return self.lacking(votes) <= 0
+
+    def lacking(self, votes: Tally) -> int | NDArray[np.int64]:
+        """Up to what the runner-up's votes ask for."""
+        return _votes_needed(int(np.max(votes.second)), self.confidence)[votes.second] - votes.first
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +120,18 @@ class EarlyStop:
         """Windows are consecutive and disjoint."""
         return votes.agreed
 
+    def lacking(self, votes: Tally) -> int | NDArray[np.int64]:
+        """A window, whatever came before."""
+        return self.window
 
-@lru_cache(maxsize=1 << 16)
-def fewest_to_stop(rule: StoppingRule, votes: Tally) -> int:
-    """Fewest further samples after which a rule could stop one vote, were all of them for the leader; at most all left.
+
+def fewest_to_stop(rule: StoppingRule, votes: Tally) -> NDArray[np.int64]:
+    """Fewest further samples after which a rule could stop, were all of them for the leader; at most all left.
 
     A live run draws so many side by side: none of them is one that a decision after every window would have saved.
     """
-    left = int(votes.left)
-    for more in range(rule.window, left, rule.window):
-        if rule.stops(Tally(votes.first + more, votes.second, left - more, agreed=True)):
-            return more
-    return left
+    windows = -(-np.maximum(rule.lacking(votes), 1) // rule.window)
+    return np.minimum(windows * rule.window, votes.left)
 
 
 @dataclass(frozen=True)
@@ -210,23 +223,22 @@ class Course:
             draws_M: samples drawn under the rule at budget k.
             costs: of each sample, such as tokens.
         """
-        cost_MK = np.asarray(costs, dtype=float)[self.orders_MN[:, :k]]
-        path_M, ends_M, place_K = np.zeros(len(draws_M)), np.zeros_like(draws_M), np.arange(k)
-        going = np.arange(len(draws_M))
-        while going.size:
-            begin = ends_M[going]
-            first, second = (np.where(begin, votes_NM[begin - 1, going], 0) for votes_NM in (self.first_NM, self.second_NM))
-            # few states for many permutations: each is looked up once
-            states, of_state = np.unique((first * (k + 1) + second) * (k + 1) + k - begin, return_inverse=True)
-            parts = ((*divmod(state // (k + 1), k + 1), state % (k + 1)) for state in states.tolist())
-            votes = [Tally(leading, rival, left, agreed=False) for leading, rival, left in parts]
-            end = begin + np.array([fewest_to_stop(rule, one) for one in votes])[of_state]
-            near = slice(begin.min(), end.max())  # a wave is short beside the budget
-            drawn = (place_K[near] >= begin[:, None]) & (place_K[near] < end[:, None])
-            path_M[going] += np.where(drawn, cost_MK[going, near], 0.0).max(axis=1)
-            ends_M[going] = end
-            going = going[end < draws_M[going]]
-        return path_M
+        most = int(draws_M.max())
+        row_M = np.arange(len(draws_M)) * most
+        begins_F = np.zeros(len(row_M) * most + 1, dtype=bool)  # where one permutation ends another begins
+        begins_F[row_M] = begins_F[row_M + draws_M] = True
+        going, begin_M = np.arange(len(draws_M)), np.zeros_like(draws_M)
+        end_M = begin_M + fewest_to_stop(rule, Tally(0, 0, k, agreed=False))
+        while (on := end_M < draws_M[going]).any():
+            going, begin_M = going[on], end_M[on]
+            begins_F[row_M[going] + begin_M] = True
+            first_M, second_M = self.first_NM[begin_M - 1, going], self.second_NM[begin_M - 1, going]
+            end_M = begin_M + fewest_to_stop(rule, Tally(first_M, second_M, k - begin_M, agreed=False))
+        cost_F = np.asarray(costs, dtype=float)[self.orders_MN[:, :most]].ravel()
+        begins = np.flatnonzero(begins_F[:-1])
+        of, place = np.divmod(begins, most)
+        drawn = place < draws_M[of]
+        return np.bincount(of[drawn], weights=np.maximum.reduceat(cost_F, begins)[drawn], minlength=len(row_M))
 
     def _stops_at(self, rule: StoppingRule, k: int) -> NDArray[np.int64]:
         """draws_M: samples drawn when the rule stops, at most all."""

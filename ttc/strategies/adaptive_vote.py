@@ -49,7 +49,7 @@ class AdaptiveVote(Parallel, frozen=True, extra="forbid"):
         classes: Sequence[int | None] = ()
         votes = tally((), self.n, rule.window)
         while votes.left and not rule.stops(votes):
-            samples += await session.draw(self.draw.model_copy(update={"n": fewest_to_stop(rule, votes)}))
+            samples += await session.draw(self.draw.model_copy(update={"n": int(fewest_to_stop(rule, votes))}))
             # Replies may merge classes that stood apart, so all are classed anew.
             classes = session.classes(session.answers(samples))
             votes = tally(classes, self.n, rule.window)

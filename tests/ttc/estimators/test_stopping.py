@@ -1,6 +1,7 @@
 """Stopping rules: replayed from the bank against live runs, one permutation at a time."""
 
 from itertools import permutations as all_orders
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from ttc import select
 from ttc.estimators import BetaStop, EarlyStop, LosslessStop, beta_confidence, permutations, replay
-from ttc.estimators.stopping import Course, fewest_to_stop, tally
+from ttc.estimators.stopping import Course, Tally, fewest_to_stop, tally
 
 RULES = [LosslessStop(), LosslessStop(window=3), BetaStop(0.8), BetaStop(0.9, window=2), EarlyStop(2), EarlyStop(3)]
 ANSWERS = st.lists(st.sampled_from([None, "A", "B", "C"]), min_size=1, max_size=9)
@@ -55,6 +56,15 @@ def test_a_replay_equals_the_live_run_in_every_permutation(rule, answers, data):
         assert runs.agrees_M[m] == (answer == (None if full is None else drawn[full]))
         assert runs.total_cost(tokens)[m] == spent.sum()
         assert waits[m] == sum(spent[wave].max() for wave in waves(drawn, rule, used))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_a_wave_is_the_least_after_which_a_rule_could_stop(rule):
+    for first, second, left in product(range(7), range(5), range(1, 12)):
+        if second <= first:
+            tried = range(rule.window, left, rule.window)
+            stops = (more for more in tried if rule.stops(Tally(first + more, second, left - more, agreed=True)))
+            assert fewest_to_stop(rule, Tally(first, second, left, agreed=False)) == next(stops, left)
 
 
 def test_lossless_stopping_never_changes_the_answer_and_saves_samples():
