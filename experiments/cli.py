@@ -10,8 +10,8 @@ from experiments.commands import (
     bank,
     chains,
     cost,
-    ensemble,
     difficulty_model,
+    ensemble,
     imports,
     look,
     overlap,
@@ -19,6 +19,7 @@ from experiments.commands import (
     run,
     score,
     serve,
+    subset,
     sweep,
     train,
     verify,
@@ -49,6 +50,7 @@ app.command("train")(train.train)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)
+app.command("subset")(subset.subset)
 app.command("submission")(results.submission)
 app.command("verify")(verify.verify)
 app.command("ensemble")(ensemble.ensemble)
