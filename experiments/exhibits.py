@@ -1,39 +1,33 @@
-"""What the report's sample browser shows: questions with their images, and a bounded number of graded samples.
+"""What the report's sample browser shows: questions with their images, and graded samples with their steps and scores.
+
+    graded samples -> a small index of all questions for the filters, and a packed block per question, read when it is opened
 
 A page for 900 questions x 64 samples must open at once, so samples, text and images are bounded here and the page says so.
 """
 
 import base64
-import io
+import json
+import zlib
+from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PIL import Image
-
 from experiments.curves import Curves, level_order, values_of
 from experiments.panel import Outcomes
-from ttc import media
-from ttc.errors import MediaError
+from experiments.pictures import media_key, pictures
 from ttc.grading import Graded
-from ttc.records import Clip, Exam, FrameRule, Gold, Media, Picture, Question
+from ttc.records import Answer, Exam, Gold, Question, Sample, StepScores, Verdict
 
 QUESTIONS = 1_000
 """Questions shown; of a larger exam every second, third ... one."""
-SAMPLES = 8
-"""Samples shown of each draw of a question; all of them are counted."""
-TEXT_CHARACTERS = 16_000_000
-"""Reply text in one page, over all samples shown."""
-IMAGE_CHARACTERS = 16_000_000
-"""Image data in one page, as base64."""
-PIXELS = (224 * 224, 512 * 512)
-"""Fewest and most pixels of an image; between them, what the page's share allows."""
-PIXELS_PER_CHARACTER = 4
-"""Of a photograph as WebP in base64."""
-FRAMES = 4
-TINY = 160
-"""Images with both sides below this are enlarged by the page without smoothing."""
+SAMPLES = 100_000
+"""Samples in one page; of more, the first ones of every question. All of them are counted."""
+TEXT_CHARACTERS = 100_000_000
+"""Reply text in one page before it is packed, which takes about a fifth of that."""
+SEARCHED = 600
+"""Characters of a question's text and options that a search reads."""
 
 GradedDraws = Mapping[str, Mapping[str, Graded]]
 """Draw label -> question id -> its graded samples."""
@@ -46,7 +40,7 @@ class Exhibits:
     index: Mapping[str, Any]
     """What filters read, for all questions at once."""
     details: Sequence[Mapping[str, Any]]
-    """Per question, parsed by the page when it is opened."""
+    """Per question, unpacked by the page when it is opened."""
     pictures: Mapping[str, Mapping[str, Any]]
     """By content hash: data URLs, or the problem."""
     note: str
@@ -62,26 +56,59 @@ def exhibits(found: Curves, outcomes: Outcomes, exam: Exam, graded: GradedDraws,
     step = -(-len(exam.questions) // QUESTIONS)
     questions = exam.questions[::step] if step > 1 else exam.questions
     kept = [by_id[question.id] for by_id in graded.values() for question in questions if question.id in by_id]
-    limit = max(1_000, TEXT_CHARACTERS // max(1, sum(min(len(one.samples), SAMPLES) for one in kept)))
+    n = level([len(one.samples) for one in kept], SAMPLES)
+    limit = level([len(sample.text) for one in kept for sample in one.samples[:n]], TEXT_CHARACTERS)
     names = [entrant.name for entrant in found.entrants]
+    verifiers = list(dict.fromkeys(name for one in kept for name in one.scores))
     rows, details = [], []
     for question in questions:
         draws = {label: by_id[question.id] for label, by_id in graded.items() if question.id in by_id}
         credits = [_last_credit(outcomes.get(name, {}).get(question.id, ())) for name in names]
-        rows.append(_row(question, draws, credits, fields))
-        details.append(_detail(question, exam.golds.get(question.id), draws, limit))
-    pictures, skipped = _pictures(questions)
+        fooled = [place for place, name in enumerate(verifiers) if any(is_fooled(one, name) for one in draws.values())]
+        rows.append(_row(question, draws, credits, fields) | {"fooled": fooled})
+        details.append(_detail(question, exam.golds.get(question.id), [_draw(*draw, n, limit) for draw in draws.items()]))
+    shown, skipped = pictures(questions)
+    index = {"questions": rows, "strategies": names, "fields": list(fields), "verifiers": verifiers}
+    return Exhibits(index, details, shown, _note(exam, questions, kept, n, limit, skipped))
+
+
+def level(sizes: Sequence[int], room: int) -> int:
+    """The largest cap under which the sizes fit the room together, and 1 at least; the largest size where all fit."""
+    caps = range(1, max(sizes, default=1) + 1)
+    return max(1, bisect(caps, room, key=lambda cap: sum(min(size, cap) for size in sizes)))
+
+
+def packed(detail: Mapping[str, Any]) -> str:
+    """A question's block: deflated JSON in base64, so that all samples of a large run fit one page."""
+    text = json.dumps(detail, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode("utf-8"))).decode("ascii")
+
+
+def is_fooled(one: Graded, verifier: str) -> bool:
+    """A wrong answer has a score above that of every right one, and there is a right one."""
+    read = zip(one.scores.get(verifier, ()), one.answers, one.verdicts, strict=False)
+    scored = [
+        (scores.score, verdict.credit)
+        for scores, answer, verdict in read
+        if scores.score is not None and answer.values and verdict.status == "graded"
+    ]
+    right = [score for score, credit in scored if credit > 0.5]
+    wrong = [score for score, credit in scored if credit <= 0.5]
+    return bool(right and wrong) and max(wrong) > max(right)
+
+
+def _note(exam: Exam, questions: Sequence[Question], kept: Sequence[Graded], n: int, limit: int, skipped: int) -> str:
     most = max((len(one.samples) for one in kept), default=0)
-    note = "No samples of this run are at hand."
-    if most:
-        note = f"The first {min(SAMPLES, most)} of up to {most} samples of each question; the tallies count all of them."
-    if step > 1:
+    note = "Every sample of every question." if n >= most else f"The first {n:,} of up to {most:,} samples of each question."
+    if not most:
+        note = "No samples of this run are at hand."
+    if len(questions) < len(exam.questions):
         note = f"{len(questions):,} of {len(exam.questions):,} questions, evenly spaced. {note}"
-    if any(len(sample.text) > limit for one in kept for sample in one.samples[:SAMPLES]):
+    if any(len(sample.text) > limit for one in kept for sample in one.samples[:n]):
         note += f" Replies over {limit:,} characters are cut in the middle."
     if skipped:
         note += f" {skipped:,} images are left out to keep the page small."
-    return Exhibits({"questions": rows, "strategies": names, "fields": list(fields)}, details, pictures, note)
+    return note
 
 
 def choices(questions: Sequence[Question], fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -120,7 +147,7 @@ def _row(question: Question, draws: Mapping[str, Graded], credits: list[float | 
     return {
         "id": question.id,
         "values": [values_of(question, field) for field in fields],
-        "opening": question.text[:160],
+        "words": " ".join((question.text, *question.options))[:SEARCHED],
         "credits": credits,
         "drawn": sum(len(one.samples) for one in draws.values()),
         "answered": sum(answer.value is not None for one in draws.values() for answer in one.answers),
@@ -129,7 +156,7 @@ def _row(question: Question, draws: Mapping[str, Graded], credits: list[float | 
     }
 
 
-def _detail(question: Question, gold: Gold | None, draws: Mapping[str, Graded], limit: int) -> dict[str, Any]:
+def _detail(question: Question, gold: Gold | None, draws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     values = {field: " / ".join(values_of(question, field)) for field in question.fields}
     named = [f"{field} {value}" if value.isdigit() else value for field, value in values.items() if value]
     return {
@@ -137,74 +164,64 @@ def _detail(question: Question, gold: Gold | None, draws: Mapping[str, Graded], 
         "text": question.text,
         "options": question.options,
         "gold": gold.answers if gold else (),
-        "media": [{"kind": one.kind, "marker": one.marker, "key": _key(one)} for one in question.media],
-        "draws": [_draw(label, one, limit) for label, one in draws.items()],
+        "media": [{"kind": one.kind, "marker": one.marker, "key": media_key(one)} for one in question.media],
+        "draws": draws,
     }
 
 
-def _draw(label: str, one: Graded, limit: int) -> dict[str, Any]:
+def _draw(label: str, one: Graded, n: int, limit: int) -> dict[str, Any]:
     answers: Counter[str] = Counter()
     credit: dict[str, float] = {}
     for answer, verdict in zip(one.answers, one.verdicts, strict=True):
         text = ", ".join(answer.values)[:80] or f"none ({answer.status})"
         answers[text] += 1
         credit[text] = verdict.credit
+    read = zip(one.samples[:n], one.answers, one.verdicts, strict=False)
     samples = [
-        {
-            "index": sample.index,
-            "text": _cut(sample.text, limit),
-            "reason": sample.reason,
-            "answer": ", ".join(answer.values)[:200] if answer.values else None,
-            "status": answer.status,
-            "rule": answer.rule,
-            "credit": verdict.credit,
-            "ungraded": verdict.status == "ungraded",
-            "tokens": sample.completion_tokens if sample.counted else None,
-            "cut": sample.finish == "length",
-        }
-        for sample, answer, verdict in zip(one.samples[:SAMPLES], one.answers, one.verdicts, strict=False)
+        _sample(*columns, [column[place] if place < len(column) else None for column in one.scores.values()], limit)
+        for place, columns in enumerate(read)
     ]
     tally = [{"answer": text, "count": count, "credit": credit[text]} for text, count in answers.most_common(8)]
-    return {"name": label, "drawn": len(one.samples), "tally": tally, "samples": samples}
+    return {"name": label, "drawn": len(one.samples), "verifiers": list(one.scores), "tally": tally, "samples": samples}
 
 
-def _cut(text: str, limit: int) -> str:
-    """The beginning and the end, where the answer stands."""
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters left out ...]\n{text[-half:]}"
+def _sample(
+    sample: Sample, answer: Answer, verdict: Verdict, scores: Sequence[StepScores | None], limit: int
+) -> dict[str, Any]:
+    from experiments.evidence import step_texts
+
+    count = next((len(one.steps) for one in scores if one is not None and one.steps), 0)
+    # where the scores are of other steps than we can find, the reply is split as usual and they stand beside it
+    steps = step_texts(sample.text, count) or step_texts(sample.text, 0) or ()
+    return {
+        "index": sample.index,
+        "steps": _cut(steps, limit),
+        "reason": sample.reason,
+        "answer": ", ".join(answer.values)[:200] if answer.values else None,
+        "status": answer.status,
+        "rule": answer.rule,
+        "credit": verdict.credit,
+        "ungraded": verdict.status == "ungraded",
+        "tokens": sample.completion_tokens if sample.counted else None,
+        "cut": sample.finish == "length",
+        "scores": [one and {"score": one.score, "steps": _short(one.steps), "status": one.status} for one in scores],
+    }
 
 
-def _key(one: Media) -> str:
-    return f"{one.kind}-{one.sha256}" if one.sha256 else f"problem-{one.problem}"
+def _short(scores: Sequence[float]) -> list[float]:
+    return [round(score, 3) for score in scores]
 
 
-def _pictures(questions: Sequence[Question]) -> tuple[dict[str, Any], int]:
-    """Each medium once, until the page's share for images is used up; and the number left out."""
-    media_by_key = {_key(one): one for question in questions for one in question.media}
-    least, most = PIXELS
-    pixels = max(least, min(most, PIXELS_PER_CHARACTER * IMAGE_CHARACTERS // max(1, len(media_by_key))))
-    pictures: dict[str, Any] = {}
-    room = IMAGE_CHARACTERS
-    for key, one in media_by_key.items():
-        if room <= 0:
-            break
-        part = Picture(one, pixels) if one.kind == "image" else Clip(one, FrameRule(frames=FRAMES), pixels // FRAMES)
-        try:
-            images = media.load_images(part)
-        except MediaError as error:
-            pictures[key] = {"frames": (), "problem": str(error), "tiny": False}
-            continue
-        frames = tuple(_data_url(image) for image in images)
-        room -= sum(map(len, frames))
-        pictures[key] = {"frames": frames, "problem": "", "tiny": max(images[0].size) < TINY}
-    return pictures, len(media_by_key) - len(pictures)
-
-
-def _data_url(image: Image.Image) -> str:
-    """WebP as for photographs; PNG for tiny images, whose every pixel counts."""
-    buffer = io.BytesIO()
-    name = "png" if max(image.size) < TINY else "webp"
-    image.save(buffer, name, quality=75, method=2)
-    return f"data:image/{name};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+def _cut(steps: Sequence[str], limit: int) -> list[str]:
+    """The steps without the middle of a long reply: its beginning stays, and its end, where the answer stands."""
+    length = sum(map(len, steps))
+    if length <= limit:
+        return list(steps)
+    begin, end = limit // 2, length - limit // 2
+    found, start = [], 0
+    for step in steps:
+        head, tail = step[: max(0, begin - start)], step[max(0, end - start) :]
+        is_whole = len(head) == len(step) or len(tail) == len(step)
+        found.append(step if is_whole else f"{head}[... {len(step) - len(head) - len(tail):,} characters left out ...]{tail}")
+        start += len(step)
+    return found

@@ -17,37 +17,50 @@ import yaml
 from experiments import figures
 from experiments.axes import AXES
 from experiments.curves import Curves, Entrant, Point, values_of
-from experiments.exhibits import GradedDraws, choices, exhibits, status_table
+from experiments.exhibits import GradedDraws, choices, exhibits, packed, status_table
 from experiments.gaps import Change, Estimate
 from experiments.numbers import percent, short, signed
 from experiments.panel import Outcomes
 from experiments.tariffs import read_tariffs
+from experiments.verify_page import section
 from experiments.yardsticks import reference_lines
 from ttc.records import Exam
 
 if TYPE_CHECKING:
     from experiments.run import Results
+    from experiments.verify import Card
 
 _PAGE = Path(__file__).parent / "page"
-SCRIPTS = ("page.js", "panel.js", "tables.js", "charts.js", "samples.js")
-"""In this order: each uses what stands before it, and the charts draw first."""
+SCRIPTS = ("page.js", "panel.js", "tables.js", "risk.js", "charts.js", "exhibit.js", "browser.js")
+"""In this order: each uses what stands before it; the charts draw whatever was announced until then."""
 
 
-def write_report(path: Path, manifest: Mapping[str, Any], found: Curves, results: "Results") -> None:
+def write_report(
+    path: Path, manifest: Mapping[str, Any], found: Curves, results: "Results", *, cards: Sequence["Card"] = ()
+) -> None:
     """Write the page, whole or not at all.
 
     Args:
         manifest: the run's `run.json`.
         results: the questions, the samples, and the exact outcomes behind `found`.
+        cards: what `ttc verify` found about the run's verifiers.
     """
-    text = render(manifest, found, outcomes=results.outcomes, exam=results.plan.exam, graded=results.graded)
+    text = render(manifest, found, outcomes=results.outcomes, exam=results.plan.exam, graded=results.graded, cards=cards)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
 
 
-def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, exam: Exam, graded: GradedDraws) -> str:
+def render(
+    manifest: Mapping[str, Any],
+    found: Curves,
+    *,
+    outcomes: Outcomes,
+    exam: Exam,
+    graded: GradedDraws,
+    cards: Sequence["Card"] = (),
+) -> str:
     """The page as text. Arguments as in `write_report`."""
     import jinja2
     from markupsafe import Markup
@@ -56,7 +69,14 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
         loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False, "allow_nan": False}
-    environment.filters |= {"percent": percent, "signed": signed, "short": short, "reading": reading, "words": words}
+    environment.filters |= {
+        "percent": percent,
+        "signed": signed,
+        "short": short,
+        "reading": reading,
+        "words": words,
+        "packed": packed,
+    }
     primary = next(iter(found.fields), "")
     fields = list(dict.fromkeys(field for field in (*found.fields, "topic_difficulty", "subject") if _has(exam, field)))
     shown = exhibits(found, outcomes, exam, graded, fields)
@@ -96,6 +116,8 @@ def render(manifest: Mapping[str, Any], found: Curves, *, outcomes: Outcomes, ex
         scripts=[_script(Markup((_PAGE / name).read_text(encoding="utf-8"))) for name in SCRIPTS],
         curves=_rounded(asdict(found)) | {"axes": axes},
         axes=axes,
+        overall_risks=[risk for risk in found.risks if not risk.field],
+        verified=Markup(section(cards)) if cards else "",
         tariff_notes=read_tariffs(manifest).notes,
         index=shown.index,
         exhibits=shown.details,

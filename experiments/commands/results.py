@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from experiments.folder import Manifest
     from experiments.risk import Risk
     from experiments.run import Outcomes, Results
+    from experiments.verify import Card
     from ttc.records import Question
 
 Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
@@ -117,7 +118,7 @@ def write_results(
     fields = _fields(questions, config.by)
     found = replace(_curves(questions, results.outcomes, facts, fields), risks=tuple(_risks(results, fields)))
     (folder / "curves.json").write_text(found.to_json(), encoding="utf-8")
-    write_report(page or folder / "report.html", facts, found, results)
+    write_report(page or folder / "report.html", facts, found, results, cards=_verified(folder, console))
     console.print(table(found, fields[0] if fields else ""))
     if risks := risk_table(found):
         console.print(risks)
@@ -129,6 +130,18 @@ def write_results(
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found
+
+
+def _verified(folder: Path, console: "Console") -> "Sequence[Card]":
+    """What `ttc verify` last found about the run; a file of another version is left out and said, since the run is done."""
+    from experiments.verify import read
+    from ttc.errors import UserError
+
+    try:
+        return read(folder)
+    except UserError as error:
+        console.print(f"left out of the page: {error}", markup=False, highlight=False, soft_wrap=True)
+        return ()
 
 
 def _risks(results: "Results", fields: Sequence[str]) -> "list[Risk]":

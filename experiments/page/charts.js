@@ -1,20 +1,7 @@
 "use strict";
 // The figures: which curves stand in which panel, the legend, and the controls.
 (() => {
-  const { data, axes, state, element, svg, percent, signed, short } = page;
-  const DASHES = ["", "7 4", "2 4", "10 3 2 3", "", "5 3", "12 4"];
-  const MARKS = ["circle", "square", "triangle", "down", "plus", "circle", "square"];
-
-  const entrants = data.entrants.map((entrant, index) => ({ ...entrant, gold: entrant.gold || entrant.name === entrant.oracle, index }));
-  let methods = 0, lines = 0;
-  for (const entrant of entrants) {
-    entrant.label = entrant.gold ? `${entrant.name} (uses gold)` : entrant.name;
-    Object.assign(entrant, { color: "var(--gold)", dash: "6 4", mark: "diamond" });
-    if (entrant.gold) continue;
-    const slot = methods++ % 7;
-    const several = data.groups[0].curves[entrant.index].points.length > 1;
-    Object.assign(entrant, { color: `var(--s${slot})`, dash: several ? DASHES[lines++ % 7] : "1 4", mark: MARKS[slot] });
-  }
+  const { data, axes, entrants, state, DASHES, MARKS, element, svg, percent, signed, short } = page;
   const LEVELS = ["Easy", "Medium", "Hard"];
   function valueStyle(value, index) {
     const level = LEVELS.indexOf(value);
@@ -91,9 +78,10 @@
     const bottoms = points.map((point) => (state.bands ? point.low : point.y));
     const low = Math.min(0, Math.floor(Math.min(...bottoms) * 20) / 20), high = Math.max(0.05, Math.ceil(Math.max(...tops) * 20 - 1e-9) / 20);
     const scale = { x: [Math.min(...xs), Math.max(...xs)], y: [low, high] };
+    const across = { title: axes.get(state.axis).title, ticks: state.axis === "samples" ? "powers" : "decades" };
     const format = (value) => (host.dataset.kind === "gap" ? `${signed(value)} points` : `${percent(value)} %`);
     host.className = `panels ${large ? "large" : "small"}${panels.length === 1 ? " single" : ""}`;
-    host.replaceChildren(...panels.map((one) => drawPanel({ ...one, scale, large, format, unit: host.dataset.kind === "gap" ? "" : " %" })));
+    host.replaceChildren(...panels.map((one) => drawPanel({ ...one, scale, across, large, format, unit: host.dataset.kind === "gap" ? "" : " %" })));
   }
 
   function legend(host) {

@@ -15,7 +15,7 @@ const page = (() => {
       if (name === "color") node.style.setProperty("--c", value);
       else node.setAttribute(name, value);
     }
-    node.append(...children);
+    node.append(...children.filter((child) => child !== null));
     return node;
   }
 
@@ -28,6 +28,17 @@ const page = (() => {
     return String(Number((value / size).toPrecision(3))) + unit;
   }
 
+  // How a strategy looks in every figure: what uses the gold is gray, and no method.
+  const DASHES = ["", "7 4", "2 4", "10 3 2 3", "", "5 3", "12 4"];
+  const MARKS = ["circle", "square", "triangle", "down", "plus", "circle", "square"];
+  let methods = 0, lines = 0;
+  const entrants = data.entrants.map((one, index) => {
+    const gold = one.gold || one.name === one.oracle, label = gold ? `${one.name} (uses gold)` : one.name;
+    if (gold) return { ...one, index, gold, label, color: "var(--gold)", dash: "6 4", mark: "diamond" };
+    const slot = methods++ % 7, several = data.groups[0].curves[index].points.length > 1;
+    return { ...one, index, gold, label, color: `var(--s${slot})`, dash: several ? DASHES[lines++ % 7] : "1 4", mark: MARKS[slot] };
+  });
+
   const draw = () => redraws.forEach((redraw) => redraw());
-  return { data, axes, state, redraws, draw, element, svg, round, percent, signed, short };
+  return { data, axes, entrants, state, DASHES, MARKS, redraws, draw, element, svg, round, percent, signed, short };
 })();

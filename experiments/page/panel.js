@@ -1,7 +1,7 @@
 "use strict";
 // One panel of curves as SVG: ticks, lines, bands, labels, and what pointer and arrow keys read off it.
 const drawPanel = (() => {
-  const { axes, state, element, svg, round, short } = page;
+  const { state, element, svg, round, percent, short } = page;
 
   function mark(kind, x, y, size) {
     const r = size, shapes = {
@@ -14,10 +14,12 @@ const drawPanel = (() => {
     return kind === "circle" ? svg("circle", { cx: x, cy: y, r: 1.1 * r, class: "mark" }) : svg("path", { d: shapes[kind], class: "mark" });
   }
 
-  function xTicks(low, high, room) {
+  // Ticks along the horizontal axis: quarters of a whole, powers of two, or decades.
+  function xTicks(low, high, kind, room) {
+    if (kind === "shares") return [0, 0.25, 0.5, 0.75, 1];
     if (low === high) return [low];
     let ticks = [];
-    if (state.axis === "samples") {
+    if (kind === "powers") {
       for (let value = 2 ** Math.ceil(Math.log2(low) - 1e-9); value <= high * 1.0001; value *= 2) ticks.push(value);
     } else {
       const decades = Math.log10(high / low), steps = decades > 2.6 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
@@ -41,15 +43,18 @@ const drawPanel = (() => {
   const tip = element("div", { class: "tip", hidden: "" });
   const live = document.getElementById("live");
 
-  // One panel: series of {label, color, dash, mark, points: [{x, y, low, high, text}]}, all on the figure's common scales.
-  function panel({ title, note, series, scale, large, format, unit }) {
+  // One panel: series of {label, color, dash, mark, points: [{x, y, low, high, text}]}, all on the figure's common scales;
+  // `across` is {title, ticks} of the horizontal axis. Without low and high a point has no interval.
+  function panel({ title, note, series, scale, across, large, format, unit }) {
     const width = large ? 530 : 262, height = large ? 300 : 186;
     const labels = large && series.length <= 7;
     const widest = Math.max(...series.map((one) => one.label.length), 0);
     const box = { left: large ? 42 : 30, right: labels ? Math.min(178, 20 + 7 * widest) : 8, top: 8, bottom: large ? 40 : 24 };
+    const shares = across.ticks === "shares";
     const span = Math.log2(scale.x[1] / scale.x[0]) || 1;
     const inset = 8;
-    const px = (x) => box.left + inset + (Math.log2(x / scale.x[0]) / span) * (width - box.left - box.right - 2 * inset);
+    const along = (x) => (shares ? x : Math.log2(x / scale.x[0]) / span);
+    const px = (x) => box.left + inset + along(x) * (width - box.left - box.right - 2 * inset);
     const py = (y) => height - box.bottom - ((y - scale.y[0]) / (scale.y[1] - scale.y[0])) * (height - box.top - box.bottom);
     const end = width - box.right;
     const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${summary(series, format)}` });
@@ -58,26 +63,27 @@ const drawPanel = (() => {
       root.append(svg("line", { x1: box.left, x2: end, y1: py(tick), y2: py(tick), class: Math.abs(tick) < 1e-9 ? "zero" : "grid" }));
       root.append(svg("text", { x: box.left - 7, y: py(tick) + 4, "text-anchor": "end" }, `${String(Math.round(100 * tick)).replace("-", "−")}${tick === ticks.at(-1) && large ? unit : ""}`));
     }
-    for (const tick of xTicks(...scale.x, large ? 8 : 4))
-      root.append(svg("text", { x: px(tick), y: height - box.bottom + 17, "text-anchor": "middle" }, short(tick)));
-    if (large) root.append(svg("text", { x: (box.left + end) / 2, y: height - 4, "text-anchor": "middle" }, axes.get(state.axis).title));
+    for (const tick of xTicks(...scale.x, across.ticks, large ? 8 : 4))
+      root.append(svg("text", { x: px(tick), y: height - box.bottom + 17, "text-anchor": "middle" }, shares ? percent(tick, 0) : short(tick)));
+    if (large) root.append(svg("text", { x: (box.left + end) / 2, y: height - 4, "text-anchor": "middle" }, across.title));
     const points = [];
     for (const one of series) {
       const group = svg("g", { color: one.color });
       const at = one.points.map((point) => ({ ...point, series: one, px: round(px(point.x)), py: round(py(point.y)) }));
       points.push(...at);
-      if (state.bands && at.length > 1) {
+      const banded = state.bands && at.length > 0 && at[0].low !== undefined;
+      if (banded && at.length > 1) {
         const top = at.map((point) => `${point.px},${round(py(point.high))}`);
         const bottom = at.map((point) => `${point.px},${round(py(point.low))}`).reverse();
         group.append(svg("polygon", { points: [...top, ...bottom].join(" "), class: "band" }));
       }
-      if (at.length === 1) {
+      if (at.length === 1 && !shares) {
         const [only] = at;
         group.append(svg("line", { x1: only.px, x2: end, y1: only.py, y2: only.py, class: "reference" }));
-        if (state.bands) group.append(svg("line", { x1: only.px, x2: only.px, y1: py(only.low), y2: py(only.high), class: "whisker" }));
+        if (banded) group.append(svg("line", { x1: only.px, x2: only.px, y1: py(only.low), y2: py(only.high), class: "whisker" }));
       }
       if (at.length > 1) group.append(svg("polyline", { points: at.map((point) => `${point.px},${point.py}`).join(" "), class: "line", "stroke-dasharray": one.dash }));
-      for (const point of at) group.append(mark(one.mark, point.px, point.py, large ? 3.4 : 2.2));
+      for (const point of shares && at.length > 1 ? at.slice(-1) : at) group.append(mark(one.mark, point.px, point.py, large ? 3.4 : 2.2));
       root.append(group);
     }
     if (labels) directLabels(root, series, py, end + 9, box.top, height - box.bottom);

@@ -1,9 +1,8 @@
 "use strict";
 // Tables that follow what the reader chose: losses at a budget; areas, and gaps at equal compute, on the axis of the figures.
 (() => {
-  const { data, axes, state, element, percent, signed, short } = page;
-  const gold = new Set(data.entrants.filter((entrant) => entrant.gold || entrant.name === entrant.oracle).map((entrant) => entrant.name));
-  const named = (name) => (gold.has(name) ? `${name} (uses gold)` : name);
+  const { data, axes, entrants, state, element, percent, signed, short } = page;
+  const entrant = (name) => entrants.find((one) => one.name === name);
 
   function losses(host) {
     const select = host.querySelector("select"), body = host.querySelector("tbody");
@@ -44,7 +43,7 @@
       note.hidden = rows.length > 0;
       host.querySelectorAll("[data-axis]").forEach((place) => { place.textContent = axes.get(state.axis).label; });
       body.replaceChildren(...rows.map(([name, ...cells]) =>
-        element("tr", gold.has(name) ? { class: "oracle" } : {}, element("th", { scope: "row" }, named(name)), ...cells)));
+        element("tr", entrant(name).gold ? { class: "oracle" } : {}, element("th", { scope: "row" }, entrant(name).label), ...cells)));
     });
   }
 

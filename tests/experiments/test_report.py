@@ -3,6 +3,7 @@ import hashlib
 import io
 import json
 import re
+import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,7 +13,7 @@ from PIL import Image
 
 from experiments import figures
 from experiments.curves import curves
-from experiments.exhibits import SAMPLES, Exhibits, exhibits, status_table
+from experiments.exhibits import Exhibits, exhibits, is_fooled, level, status_table
 from experiments.gaps import Change
 from experiments.numbers import percent, signed
 from experiments.report import SCRIPTS, gap_answer, gap_lines, reading, render, write_report
@@ -20,7 +21,7 @@ from experiments.run import Plan, Results
 from ttc.grading import Graded
 from ttc.media import media_from_bytes
 from ttc.pool import Outcome
-from ttc.records import Answer, Exam, Gold, Question, Sample, Verdict
+from ttc.records import Answer, Exam, Gold, Question, Sample, StepScores, Verdict
 
 HOSTILE = """<script>alert("1")</script></script><!--<img src=x onerror='alert(2)'> & $\\alpha$"""
 
@@ -121,8 +122,8 @@ def test_what_a_model_or_a_data_set_wrote_is_text_and_never_markup(hostile):
     assert hostile.handlers == []
     assert "img" not in hostile.tags
     assert HOSTILE in hostile.text
-    detail = json.loads(hostile.scripts["exhibit-0"])
-    assert detail["draws"][0]["samples"][0]["text"] == HOSTILE
+    detail = json.loads(zlib.decompress(base64.b64decode(hostile.scripts["exhibit-0"])))
+    assert detail["draws"][0]["samples"][0]["steps"] == [HOSTILE]
     assert detail["options"][0] == HOSTILE
     assert json.loads(hostile.scripts["exhibits"])["questions"][0]["id"] == HOSTILE
 
@@ -160,7 +161,7 @@ def test_an_image_is_embedded_once_and_a_damaged_one_gives_its_reason():
 
 
 def test_images_beyond_the_pages_share_are_left_out_and_counted(monkeypatch):
-    monkeypatch.setattr("experiments.exhibits.IMAGE_CHARACTERS", 50)
+    monkeypatch.setattr("experiments.pictures.CHARACTERS", 50)
     media = [media_from_bytes(png(color), marker=1) for color in ("red", "green", "blue")]
     questions = [question(number, "Easy", media=(one,)) for number, one in enumerate(media)]
     arguments = run(questions, [])
@@ -169,16 +170,23 @@ def test_images_beyond_the_pages_share_are_left_out_and_counted(monkeypatch):
     assert "2 images are left out" in shown.note
 
 
-def test_a_few_samples_are_shown_and_all_are_counted():
+def test_of_too_many_samples_the_first_of_each_question_are_shown_and_all_are_counted(monkeypatch):
+    monkeypatch.setattr("experiments.exhibits.SAMPLES", 8)
     asked = question(0, "Easy")
-    replies = [("x" * 40_000, "B")] * 20 + [("A", "A")] * 44
-    arguments = run([asked], [graded(asked, replies)])
+    arguments = run([asked], [graded(asked, [("x", "B")] * 20 + [("A", "A")] * 44)])
     shown = browser(arguments)
     [draw] = shown.details[0]["draws"]
-    assert len(draw["samples"]) == SAMPLES
+    assert len(draw["samples"]) == 8
     assert [(row["answer"], row["count"], row["credit"]) for row in draw["tally"]] == [("A", 44, 1.0), ("B", 20, 0.0)]
     assert shown.index["questions"][0]["solved"] == 44
-    assert f"first {SAMPLES} of up to 64" in shown.note
+    assert "The first 8 of up to 64 samples" in shown.note
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "cap"), [([3, 5, 9], 17, 9), ([3, 5, 9], 14, 6), ([3, 5, 9], 10, 3), ([3, 5, 9], 1, 1), ([], 5, 1)]
+)
+def test_what_is_long_is_cut_to_one_level_and_what_is_short_stays_whole(sizes, room, cap):
+    assert level(sizes, room) == cap
 
 
 def test_of_a_large_exam_evenly_spaced_questions_are_shown(monkeypatch):
@@ -194,10 +202,42 @@ def test_the_middle_of_a_long_reply_is_cut_and_its_end_with_the_answer_kept(monk
     asked = question(0, "Easy")
     arguments = run([asked], [graded(asked, [("a" * 5_000 + "Answer: B", "B")])])
     shown = browser(arguments)
-    text = shown.details[0]["draws"][0]["samples"][0]["text"]
+    text = "".join(shown.details[0]["draws"][0]["samples"][0]["steps"])
     assert text.endswith("Answer: B")
     assert "3,009 characters left out" in text
     assert "cut in the middle" in shown.note
+
+
+def scored(one: Graded, *scores: tuple[float | None, tuple[float, ...]]) -> Graded:
+    """With the scores of its first samples by a verifier named `sure`."""
+    rows = (StepScores(one.samples[i].key, i, "", steps, score) for i, (score, steps) in enumerate(scores))
+    return replace(one, scores={"sure": tuple(rows)})
+
+
+def test_each_step_stands_with_its_score_and_a_reply_cut_in_the_middle_keeps_its_steps(monkeypatch):
+    monkeypatch.setattr("experiments.exhibits.TEXT_CHARACTERS", 20)
+    asked = question(0, "Easy")
+    one = scored(graded(asked, [("Look at it.\nTwo and two.\nAnswer: A", "A"), ("B", "B")]), (0.25, (0.25, 1 / 3, 0.5)))
+    [draw] = browser(run([asked], [one])).details[0]["draws"]
+    first, second = draw["samples"]
+    assert first["scores"] == [{"score": 0.25, "steps": [0.25, 0.333, 0.5], "status": "ok"}]
+    assert first["steps"] == ["Look at i[... 3 characters left out ...]", "[... 13 characters left out ...]", "Answer: A"]
+    assert second["scores"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("scores", "fooled"),
+    [
+        ((0.4, 0.5, 0.9), True),  # the wrong one in the middle; the last has no answer
+        ((0.5, 0.5, 0.9), False),
+        ((0.5, 0.4, 0.9), False),
+        ((None, 0.5, 0.9), False),
+        ((0.4, None, 0.9), False),
+    ],
+)
+def test_a_verifier_is_fooled_where_a_wrong_answer_is_above_every_right_one(scores, fooled):
+    one = graded(question(0, "Easy"), [("A", "A"), ("B", "B"), ("", None)])
+    assert is_fooled(scored(one, *((score, ()) for score in scores)), "sure") == fooled
 
 
 def test_samples_without_an_answer_are_counted_by_reason():
