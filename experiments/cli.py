@@ -7,6 +7,7 @@ import typer
 from experiments.commands import (
     allocation,
     analysis,
+    annotate,
     bank,
     chains,
     cost,
@@ -45,6 +46,7 @@ app.command("predict-difficulty")(difficulty_model.predict_difficulty)
 app.command("allocate")(allocation.allocate)
 app.command("power")(analysis.power)
 app.command("overlap")(overlap.overlap)
+app.command("annotate")(annotate.annotate)
 app.command("chains")(chains.chains)
 app.command("train")(train.train)
 app.command("score")(score.score)
