@@ -67,8 +67,8 @@ class Session:
                 continue
             words = line.split()
             if words and all(word in KEYS for word in words):
-                first, *also = dict.fromkeys(KEYS[word] for word in words)
-                return Annotation(reply.id, reply.question.id, first, tuple(also))
+                kinds: list[ErrorKind] = list(dict.fromkeys(KEYS[word] for word in words))
+                return Annotation(reply.id, reply.question.id, kinds[0], tuple(kinds[1:]))
             if line not in ("?", "h", "help", ""):
                 self._console.print(f"{line!r} is none of the keys", style="yellow", markup=False)
             self._console.print(kinds_table())
