@@ -49,7 +49,7 @@ class Rendering(BaseModel, frozen=True, extra="forbid"):
     bad: str = "-"
     """The verdict on a wrong step, one token."""
     marker: str = ""
-    """In the marker form: the token after each step, one that no text holds."""
+    """In the marker form: the token after each step, one that no text holds; a line break where each step is a line."""
     at_most: int = Field(default=MOST_STEPS, gt=0)
     """Steps of a reply; more are merged."""
 
@@ -129,7 +129,9 @@ class Renderer:
         rendering = self.rendering
         if not steps or not all(step.strip() for step in steps):
             raise Rejected("a step without text")
-        if rendering.form == "marker" and any(rendering.marker in text for text in (*steps, *_words(question))):
+        if rendering.form == "marker" and any(
+            rendering.marker in text for text in (*(step.strip() for step in steps), *_words(question))
+        ):
             raise Rejected(f"the text holds {rendering.marker}, which is the marker of verifier {self._name}")
         asked = self._ask(_Key(question))
         ids, slots = self._tokens(asked, steps, rendering.word)
