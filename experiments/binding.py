@@ -9,6 +9,7 @@ from ttc.protocols import Verifier
 from ttc.records import Question, StepScores
 from ttc.scoring import verifier_id
 from verifiers import frozen as freezing
+from verifiers.ensemble import Ensemble
 from verifiers.frozen import DevGain, Frozen
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ def bind(config: "RunConfig", questions: Iterable[Question]) -> Bound:
     """Read the frozen files of a run and hold them against what it is.
 
     Raises:
-        UserError: a file that was changed, is another verifier's, or knows a question of this run; with `when_useless: refuse`,
-            a strategy that dev showed no gain for; or nothing is left to run.
+        UserError: a file, be it of an ensemble's weights, that was changed, is another verifier's, or knows a question of this
+            run; with `when_useless: refuse`, a strategy that dev showed no gain for; or nothing is left to run.
     """
     read: dict[str, Frozen] = {}
     asked = tuple(questions)
+    for verifier in config.verifiers.values():
+        if isinstance(verifier, Ensemble):
+            verifier.refuse_dev(asked)
     for name, path in config.frozen.items():
         read[name] = freezing.read(path)
         read[name].check(verifier_id(config.verifiers[name]), asked, str(path))

@@ -13,9 +13,10 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from ttc.bank import Bank, Writer
 from ttc.errors import UserError
-from ttc.records import Reply, StepScores
+from ttc.records import Question, Reply, StepScores
 from ttc.scoring import Scoring, verifier_id
 from ttc.select import clipped_logit
+from verifiers.frozen import Dev, seal
 
 if TYPE_CHECKING:
     from verifiers import AnyVerifier
@@ -36,6 +37,8 @@ class Member(BaseModel, frozen=True, extra="forbid"):
     """As the label-free model estimates it."""
     left_out: str = ""
     """Why it has no weight."""
+    verifier: str = ""
+    """What scored, as `scored_by` has it: weights of another verifier by that name are none."""
 
 
 class Weights(BaseModel, frozen=True, extra="forbid"):
@@ -43,12 +46,16 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
 
     fitted: Literal["labels", "label_free"]
     data: str
-    """Hash of the dev split it was fitted on, or whatever tells it from others."""
+    """Hash of what it was fitted on, or whatever tells it from others."""
+    dev: Dev | None = None
+    """The dev split it was fitted on; None where it was no run's."""
     replies: int
     prevalence: float
     """Share of right replies there, counted or estimated."""
     intercept: float
     members: Mapping[str, Member]
+    seal: str = ""
+    """Hash of all the rest."""
 
     def score(self, scores: Mapping[str, float | None]) -> float | None:
         """Probability that a reply is right; None where no member that counts has a score."""
@@ -61,15 +68,27 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
             z += member.weight * (clipped_logit(score) - member.mean) / member.spread
         return 1 / (1 + exp(-z)) if z >= 0 else exp(z) / (1 + exp(z))
 
+    def bound(self, verifiers: Mapping[str, str], dev: Dev) -> "Weights":
+        """With what scored, by member, and the dev split it was fitted on."""
+        members = {
+            name: member.model_copy(update={"verifier": verifiers.get(name, "")}) for name, member in self.members.items()
+        }
+        return self.model_copy(update={"members": members, "dev": dev})
+
+    def sealed(self) -> "Weights":
+        """With its seal."""
+        return self.model_copy(update={"seal": seal(self)})
+
     def save(self, path: Path) -> None:
-        """Write the file that `Ensemble.weights` names."""
-        path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        """Write the file that `Ensemble.weights` names, sealed."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.sealed().model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
 def load_weights(path: Path) -> Weights:
-    """Raises UserError where the file is missing or is none of ours."""
+    """Raises UserError where the file is missing, is none of ours, or was changed since."""
     try:
-        return Weights.model_validate_json(path.read_text(encoding="utf-8"))
+        found = Weights.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"weights {path}: {error.strerror}; fit the ensemble first") from error
     except ValidationError as error:
@@ -77,6 +96,15 @@ def load_weights(path: Path) -> Weights:
         raise UserError(
             f"weights {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; fit the ensemble again"
         ) from error
+    if found.seal != seal(found):
+        raise UserError(f"weights {path}: changed since they were fitted; fit the ensemble again")
+    return found
+
+
+def scored_by(verifier: "AnyVerifier") -> str:
+    """What determines a member's score: the verifier by its content, and how it sums up its steps."""
+    aggregation = getattr(verifier, "aggregation", None)
+    return verifier_id(verifier) + (f" by {aggregation}" if aggregation else "")
 
 
 class Ensemble(BaseModel, frozen=True, extra="forbid"):
@@ -96,7 +124,7 @@ class Ensemble(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def fit(self) -> Weights | None:
-        """The weights. Raises UserError where they are of other members."""
+        """The weights. Raises UserError where they are of other members, or of other verifiers by the same names."""
         if self.weights is None:
             return None
         found = load_weights(self.weights)
@@ -104,12 +132,27 @@ class Ensemble(BaseModel, frozen=True, extra="forbid"):
             raise UserError(
                 f"weights {self.weights}: fitted on other members than these ({missing[0]}); fit the ensemble again"
             )
+        for name, member in self.members.items():
+            if found.members[name].verifier not in ("", scored_by(member)):
+                raise UserError(
+                    f"weights {self.weights}: fitted on {found.members[name].verifier} as {name}, which is {scored_by(member)} "
+                    "here; fit the ensemble again"
+                )
         return found
+
+    def refuse_dev(self, questions: Sequence[Question]) -> None:
+        """Raise UserError where its weights, or those of an ensemble in it, were fitted on any of these questions."""
+        if self.fit is not None and self.fit.dev is not None:
+            self.fit.dev.refuse(questions, f"weights {self.weights}")
+        for member in self.members.values():
+            if isinstance(member, Ensemble):
+                member.refuse_dev(questions)
 
     def identity(self) -> Mapping[str, object]:
         """Members, how each sums up its steps, and the weights."""
         members = {name: [verifier_id(one), getattr(one, "aggregation", None)] for name, one in self.members.items()}
-        return {"members": members, "weights": None if self.fit is None else json.loads(self.fit.model_dump_json())}
+        weights = None if self.fit is None else json.loads(self.fit.model_dump_json(exclude={"dev", "seal"}))
+        return {"members": members, "weights": weights}
 
     def response_score(self, scores: StepScores) -> float | None:
         """As stored."""

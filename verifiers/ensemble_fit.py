@@ -66,7 +66,7 @@ def _fit(
     from sklearn.linear_model import LogisticRegression
 
     logits = {name: _logits(column) for name, column in scores.items() if name not in left_out}
-    varying = {name: found for name, found in logits.items() if np.nanstd(found) > 0}
+    varying = {name: found for name, found in logits.items() if np.isfinite(found).any() and np.nanstd(found) > 0}
     if not varying:
         raise UserError(f"ensemble: no member's score varies over {len(right_N)} replies; there is nothing to weigh")
     means = {name: float(np.nanmean(found)) for name, found in varying.items()}
@@ -81,7 +81,7 @@ def _fit(
             mean=means.get(name, 0.0),
             spread=spreads.get(name, 1.0),
             accuracy=accuracies.get(name),
-            left_out=left_out.get(name, "" if name in varying else "its score never varies"),
+            left_out=left_out.get(name, "" if name in varying else "its score never varies, or it has none"),
         )
         for name in scores
     }

@@ -35,6 +35,19 @@ class Dev(BaseModel, frozen=True, extra="forbid"):
     hash: str
     """Of the questions, their replies, the scores and the labels."""
 
+    def refuse(self, questions: Iterable[Question], where: str) -> None:
+        """Raise UserError where any of these questions is in it.
+
+        Args:
+            where: the file that was chosen on it, for the message.
+        """
+        known = set(self.questions)
+        if shared := [question.id for question in questions if question_hash(question) in known]:
+            raise UserError(
+                f"{where}: {len(shared)} of the questions were in its dev split (the first: {shared[0]}); "
+                f"what was chosen on them cannot be judged on them, use another split"
+            )
+
 
 class DevGain(BaseModel, frozen=True, extra="forbid"):
     """Gain over the vote on dev, in accuracy."""
@@ -97,10 +110,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
 
     def sealed(self) -> "Frozen":
         """With its seal."""
-        return self.model_copy(update={"seal": self._seal()})
-
-    def _seal(self) -> str:
-        return _hash(self.model_dump(mode="json", exclude={"seal"}))
+        return self.model_copy(update={"seal": seal(self)})
 
     def check(self, verifier: str, questions: Iterable[Question], where: str) -> None:
         """Raise UserError unless it may be used for this verifier on these questions.
@@ -113,12 +123,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
             raise UserError(
                 f"frozen file {where}: made for {self.verifier}, and this verifier is {verifier}; freeze it again on dev"
             )
-        known = set(self.dev.questions)
-        if shared := [question.id for question in questions if question_hash(question) in known]:
-            raise UserError(
-                f"frozen file {where}: {len(shared)} of the questions were in its dev split (the first: {shared[0]}); "
-                f"what was chosen on them cannot be judged on them, use another split"
-            )
+        self.dev.refuse(questions, f"frozen file {where}")
 
 
 def write(path: Path, frozen: Frozen) -> None:
@@ -140,11 +145,16 @@ def read(path: Path) -> Frozen:
     except (ValidationError, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0]
         raise UserError(f"frozen file {path}: not what `ttc verify --freeze` writes ({first}); make it again") from error
-    if found.seal != found._seal():
+    if found.seal != seal(found):
         raise UserError(
             f"frozen file {path}: changed since it was frozen on {found.dev.benchmark} {found.dev.split}; make it again"
         )
     return found
+
+
+def seal(chosen: BaseModel) -> str:
+    """Hash of all that a file says but its own `seal`: one that was edited has another."""
+    return _hash(chosen.model_dump(mode="json", exclude={"seal"}))
 
 
 def question_hash(question: Question) -> str:

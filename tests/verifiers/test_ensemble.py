@@ -1,5 +1,6 @@
 """Several verifiers as one: what is estimated without labels, what the weights are worth, what is left out and kept."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from ttc.errors import UserError
 from ttc.records import Question, Reply, Sample
 from ttc.scoring import Scoring
 from verifiers import Confidence, Scripted, Truth
-from verifiers.ensemble import VOTE, Ensemble, Weights, load_weights
+from verifiers.ensemble import VOTE, Ensemble, Weights, load_weights, scored_by
 from verifiers.ensemble_fit import fit_label_free, fit_labelled
+from verifiers.frozen import Dev, question_hash
 from verifiers.latent import Latent, cut, fit_latent, unusable, vote_shares
 
 GOOD_AT = Latent(0.35, np.array([0.95, 0.8, 0.7, 0.9, 0.6]), np.array([0.1, 0.3, 0.4, 0.6, 0.45]))
@@ -135,10 +137,25 @@ def test_a_fit_is_stored_and_read_again(tmp_path):
     right, scores = scored()
     weights = fit_labelled(scores, right.tolist(), data="d" * 64)
     weights.save(tmp_path / "w.json")
-    assert load_weights(tmp_path / "w.json") == weights
+    assert load_weights(tmp_path / "w.json") == weights.sealed()
     (tmp_path / "w.json").write_text("{}")
     with pytest.raises(UserError, match=r"weights .*w\.json: fitted: Field required"):
         load_weights(tmp_path / "w.json")
+
+
+def test_a_fit_that_was_edited_is_refused(tmp_path):
+    right, scores = scored()
+    path = tmp_path / "w.json"
+    fit_labelled(scores, right.tolist()).save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"intercept": 9.0}))
+    with pytest.raises(UserError, match=r"w\.json: changed since they were fitted"):
+        load_weights(path)
+
+
+def test_a_member_without_any_score_has_no_weight_and_the_fit_says_why():
+    right, scores = scored(n=200)
+    fitted = fit_labelled({"good": scores["good"], "mute": [None] * 200}, right.tolist())
+    assert (fitted.members["mute"].weight, fitted.members["mute"].left_out) == (0, "its score never varies, or it has none")
 
 
 def test_labels_of_one_class_are_refused():
@@ -181,6 +198,21 @@ def test_weights_of_other_members_are_refused(tmp_path: Path):
     fit_labelled(scores, right.tolist()).save(tmp_path / "w.json")
     with pytest.raises(UserError, match="fitted on other members than these"):
         Ensemble(members=MEMBERS, weights=tmp_path / "w.json").identity()
+
+
+def test_weights_of_another_verifier_by_the_same_name_and_dev_questions_are_refused(tmp_path: Path):
+    right, scores = scored(n=200)
+    asked = replies()[0].question
+    dev = Dev(benchmark="exam", split="dev", fingerprint="f", questions=(question_hash(asked),), replies=200, hash="h")
+    fitted = fit_labelled({"one": scores["good"], "two": scores["fair"]}, right.tolist())
+    fitted.bound({name: scored_by(member) for name, member in MEMBERS.items()}, dev).save(tmp_path / "w.json")
+    ensemble = Ensemble(members=MEMBERS, weights=tmp_path / "w.json")
+    ensemble.refuse_dev([Question("other", "exam", "open", "What?")])
+    with pytest.raises(UserError, match=r"w\.json: 1 of the questions were in its dev split"):
+        Ensemble(members={"whole": ensemble}).refuse_dev([asked])
+    for other in (Scripted(seed=3), Scripted(seed=2, tokens_per_reply=7, aggregation="mean")):
+        with pytest.raises(UserError, match=r"fitted on scripted-.* as two, which is scripted-.* here"):
+            Ensemble(members={**MEMBERS, "two": other}, weights=tmp_path / "w.json").identity()
 
 
 def test_other_weights_and_other_aggregations_are_another_verifier(tmp_path: Path):
