@@ -22,6 +22,7 @@ from trl.trainer.sft_config import SFTConfig
 
 from training.chains import LabelledChain
 from training.config import StepVerifierTraining, Training
+from training.deepen import deepen
 from training.order import ordered
 from training.step_trainer import Collator, StepVerifierTrainer, places
 from ttc.backends.chat import Chat, Rejected
@@ -92,6 +93,7 @@ class Course:
         if config.has_head:
             step_model.add_head(self.model)
         if config.lora is None:
+            deepen(self.model, config.deeper)
             _keep_names(self.model)
         if config.lora is None and not config.train_vision:
             _freeze_vision(self.model)
