@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
+from transformers import modeling_utils
 
 from ttc.backends.decoding import collate
 from ttc.errors import UserError
@@ -18,6 +19,9 @@ from verifiers.render import Rendered
 
 HEAD = "head.safetensors"
 """In the folder of a verifier of the marker form: the weights of its head."""
+
+EACH_ROW_ITS_OWN = hasattr(modeling_utils, "slice_logits_to_keep")
+"""Whether this transformers takes other places to keep for every reply of a batch; older ones take the same for all."""
 
 
 def batch_of(rendered: Sequence[Rendered], device: torch.device, dtype: torch.dtype) -> dict[str, Tensor]:
@@ -42,8 +46,26 @@ def step_logits(model: nn.Module, inputs: Mapping[str, Tensor], good: int, bad: 
 
     The difference is taken in float32, and no probability is divided: saturated half-precision logits give 0 or 1, not NaN.
     """
-    logits_BSV = model(**inputs, use_cache=False).logits.float()
+    logits_BSV = (_logits(model, **inputs) if EACH_ROW_ITS_OWN else _picked_logits(model, **inputs)).float()
     return logits_BSV[..., 0] if logits_BSV.shape[-1] == 1 else logits_BSV[..., good] - logits_BSV[..., bad]
+
+
+def _logits(model: nn.Module, **inputs: Tensor) -> Tensor:
+    return model(**inputs, use_cache=False).logits
+
+
+def _picked_logits(model: Any, *, logits_to_keep: Tensor, **inputs: Tensor) -> Tensor:
+    """The same where transformers cannot: the states at the slots are picked as they enter the head."""
+
+    def pick(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return torch.take_along_dim(args[0], logits_to_keep[..., None], dim=1), *args[1:]
+
+    head = getattr(model, "module", model).get_output_embeddings()  # a model in training may be wrapped for several devices
+    hook = head.register_forward_pre_hook(pick)
+    try:
+        return _logits(model, **inputs)
+    finally:
+        hook.remove()
 
 
 def add_head(model: Any) -> None:

@@ -16,6 +16,7 @@ from ttc.backends.checkpoint import Checkpoint
 from ttc.errors import UserError
 from ttc.media import media_from_bytes
 from ttc.records import Question, Reply, Sample, StepScores
+from verifiers import step_model
 from verifiers.prm import StepVerifier
 from verifiers.render import Renderer, Rendering
 from verifiers.step_model import HEAD, add_head, save_head, step_logits
@@ -156,6 +157,19 @@ def test_a_picture_that_cannot_be_used_is_a_status(tiny_qwen, cut_jpeg):
     config = StepVerifier(model=str(tiny_qwen), rendering=Rendering())
     [found] = score(config, reply("Yes.", asked(cut_jpeg)))
     assert (found.score, found.status.partition(":")[0]) == (None, "media")
+
+
+@pytest.mark.parametrize("form", ["verdicts", "marker"])
+def test_an_older_transformers_gives_the_same_scores(form, tiny_llama, tmp_path, monkeypatch):
+    text = StepVerifier(model=str(tiny_llama), rendering=Rendering())
+    config = text if form == "verdicts" else with_head(tiny_llama, tmp_path / "verifier")
+    replies = [reply("".join(STEPS[:count]), UNSEEN, count) for count in (1, 4, 2)]
+    scored = {}
+    for knows in (True, False):
+        monkeypatch.setattr(step_model, "EACH_ROW_ITS_OWN", knows and step_model.EACH_ROW_ITS_OWN)
+        scored[knows] = [one.steps for one in score(config, *replies)]
+    assert [len(steps) for steps in scored[False]] == [1, 2, 4]
+    assert scored[False] == scored[True]
 
 
 @pytest.mark.parametrize("gap", [18.0, 95.0, 105.0, 60_000.0])
