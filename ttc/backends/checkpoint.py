@@ -1,6 +1,7 @@
 """A model and all that determines what it says: shared by every engine that loads weights, so that they share samples."""
 
 import hashlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -83,17 +84,22 @@ class Checkpoint(BaseModel, frozen=True, extra="forbid"):
         return lambda text: tuple(tokenizer.encode(text, add_special_tokens=False))
 
     def shape(self) -> "ModelShape | None":
-        """The model's shape for FLOPs."""
+        """The model's shape for FLOPs. Raises UserError where the file that tells it cannot be read."""
         from ttc.compute import ModelShape
 
         location = self.location()
-        if not self.gguf:
-            return ModelShape.from_config(folder.config_of(location))
+        return ModelShape.from_config(self._gguf_config(location) if self.gguf else folder.config_of(location))
+
+    def _gguf_config(self, location: folder.Location) -> Mapping[str, object]:
+        if importlib.util.find_spec("gguf") is None:
+            raise UserError(f"model {self.model}: reading {self.gguf} takes the package gguf; install the extra `gguf`")
         from transformers import AutoConfig
 
-        return ModelShape.from_config(
-            AutoConfig.from_pretrained(location.name, gguf_file=self.gguf, **location.arguments).to_dict()
-        )
+        try:
+            return AutoConfig.from_pretrained(location.name, gguf_file=self.gguf, **location.arguments).to_dict()
+        except (OSError, ValueError) as error:
+            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise UserError(f"model {self.model}: {self.gguf} does not load: {reason}") from error
 
     def _model_identity(self) -> str:
         location = self.location()

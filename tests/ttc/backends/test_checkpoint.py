@@ -1,3 +1,4 @@
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -155,6 +156,20 @@ def test_a_wrong_setting_is_refused_with_the_way_out(fields: dict, message: str)
 
 def test_pocket_is_the_model_in_the_package():
     assert locate("pocket").folder.parts[-3:] == ("ttc", "pocket", "model")
+
+
+def test_a_gguf_file_without_the_package_that_reads_it_is_refused_in_one_line(copy: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    (copy / "small.gguf").write_bytes(b"GGUF")
+    with pytest.raises(UserError, match=r"small\.gguf takes the package gguf; install the extra `gguf`"):
+        Checkpoint(model=str(copy), gguf="small.gguf").shape()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("gguf") is None, reason="the package gguf is not installed")
+def test_a_file_that_is_no_gguf_is_refused_in_one_line(copy: Path):
+    (copy / "small.gguf").write_bytes(b"no such form, and long enough to hold a header")
+    with pytest.raises(UserError, match=r"small\.gguf does not load: "):
+        Checkpoint(model=str(copy), gguf="small.gguf").shape()
 
 
 def test_weights_that_lack_a_tensor_are_refused_rather_than_filled_at_random(copy: Path):
