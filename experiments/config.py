@@ -22,7 +22,7 @@ from ttc.prompts import PromptConfig
 from ttc.protocols import ParallelStrategy
 from ttc.records import Sampling
 from ttc.strategies import AnyStrategy
-from verifiers import AnyVerifier
+from verifiers import AnyVerifier, Ensemble
 
 MOST_SAMPLES = 100_000
 """Of one question. A typing error must not keep the estimators busy for ever."""
@@ -107,8 +107,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
             raise ValueError(
                 f"strategy {strategy}: there is no verifier {verifier!r}; bind it under verifiers (bound: {bound})"
             )
-        if self.verifiers[verifier].kind == "confidence" and not self.sampling.logprobs:
-            raise ValueError(f"verifier {verifier} reads log-probabilities; set sampling.logprobs: true")
+        if not self.sampling.logprobs and (reader := _reader_of_logprobs(verifier, self.verifiers[verifier])):
+            raise ValueError(f"verifier {reader} reads log-probabilities; set sampling.logprobs: true")
 
     @property
     def parallel(self) -> list[ParallelStrategy]:
@@ -119,6 +119,14 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         """Whether a strategy knows the truth, by itself or through its verifier: it is then no method."""
         verifier = getattr(strategy, "verifier", None)
         return strategy.uses_gold or (verifier is not None and self.verifiers[verifier].uses_gold)
+
+
+def _reader_of_logprobs(name: str, verifier: Any) -> str:
+    """The verifier, or the member of an ensemble, that needs log-probabilities; empty where none does."""
+    if isinstance(verifier, Ensemble):
+        readers = (_reader_of_logprobs(f"{name}.members.{member}", one) for member, one in verifier.members.items())
+        return next(filter(None, readers), "")
+    return name if verifier.kind == "confidence" else ""
 
 
 def budget_field(strategy: Any) -> str:
@@ -241,7 +249,7 @@ def _suggestion(key: str, error: ValidationError) -> str:
             known.update(annotation.model_fields)
             stack += [field.annotation for field in annotation.model_fields.values()]
         stack += [argument for argument in getattr(annotation, "__args__", ()) if argument is not annotation]
-    close = difflib.get_close_matches(key, known, n=1)
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
     return f"; did you mean {close[0]!r}?" if close else "; see `ttc list` for the settings"
 
 

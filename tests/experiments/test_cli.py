@@ -39,11 +39,19 @@ def config(tmp_path: Path):
     return write
 
 
+SURE_INSIDE = {
+    "verifiers": {"both": {"kind": "ensemble", "members": {"sure": {"kind": "confidence"}, "told": {"kind": "scripted"}}}},
+    "strategies": [{"kind": "best_of_n", "n": 8, "verifier": "both"}],
+}
+
+
 @pytest.mark.parametrize(
     ("changes", "arguments", "words"),
     [
         ({"strategees": []}, [], ["strategees", "did you mean 'strategies'"]),
         ({"sampling": {"temprature": 1.0}}, [], ["sampling.temprature", "did you mean 'temperature'"]),
+        ({"verifiers": {"v": {"kind": "scripted", "least": 1}}}, [], ["'verifiers.v.scripted.least'; see `ttc list`"]),
+        (SURE_INSIDE, [], ["verifier both.members.sure reads log-probabilities", "set sampling.logprobs: true"]),
         ({"strategies": [{"kind": "votes", "n": 3}]}, [], ["strategies.0", "votes", "vote"]),
         ({"strategies": [{"kind": "vote", "n": 0}]}, [], ["strategies.0.vote.n", "greater than 0", "0"]),
         ({"strategies": [{"kind": "vote", "n": 1_000_000_000_000}]}, [], ["vote", "n=1000000000000", "100,000 is the most"]),
@@ -183,9 +191,9 @@ def test_cost_counts_what_is_left_also_where_the_bank_holds_the_whole_probe(monk
     path = config()
     asked = ["cost", path, "--questions", "4", "--samples", "2"]
     assert ttc(monkeypatch, *asked) == 0
-    assert "hours for the 96 samples that the bank lacks" in capsys.readouterr().out
+    assert "hours of drawing for the 96 samples that the bank lacks" in capsys.readouterr().out
     assert ttc(monkeypatch, *asked) == 0
-    assert "96 samples left to draw; untimed" in capsys.readouterr().out
+    assert "untimed: the 96 samples that the bank lacks" in capsys.readouterr().out
     assert ttc(monkeypatch, *asked, "limit=4", "strategies.1.n=2", "strategies.2.n=2") == 0
     assert "nothing left to draw" in capsys.readouterr().out
 
