@@ -193,11 +193,11 @@ def test_a_run_about_videos_that_nobody_fetched_is_refused(mode: list[str], hub:
 
 
 def test_the_pocket_exam_as_mmmu_s_files_gets_the_very_same_results(run: Callable[..., Any], tmp_path: Path):
-    write_parquet("validation", tmp_path / "exported")
+    subjects = [file.parent.name for file in write_parquet("validation", tmp_path / "exported")]
     pocket = ROOT / "configs/runs/quickstart.yaml"
     settings = ["backend.dtype=float64", "strategies=[{kind: direct}, {kind: vote, n: 2}]", "limit=12", "prompt_chosen_by=null"]
     as_mmmu = [f"benchmark={{kind: mmmu, path: {tmp_path / 'exported'}}}", f"prompt.templates={TEMPLATES / 'pocket.yaml'}"]
-    own, _ = run(pocket, "benchmark.split=validation", *settings, name="own")
+    own, _ = run(pocket, "benchmark.split=validation", f"benchmark.subjects={subjects}", *settings, name="own")
     exported, _ = run(pocket, *as_mmmu, *settings, name="exported")
     assert replies(exported) == replies(own)
     assert accuracies(exported) == accuracies(own)
