@@ -13,9 +13,11 @@ from experiments.commands import (
     cost,
     difficulty_model,
     ensemble,
+    errors,
     imports,
     look,
     overlap,
+    profile,
     results,
     run,
     score,
@@ -47,6 +49,8 @@ app.command("allocate")(allocation.allocate)
 app.command("power")(analysis.power)
 app.command("overlap")(overlap.overlap)
 app.command("annotate")(annotate.annotate)
+app.command("errors")(errors.errors)
+app.command("profile")(profile.profile)
 app.command("chains")(chains.chains)
 app.command("train")(train.train)
 app.command("score")(score.score)

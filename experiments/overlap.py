@@ -57,6 +57,16 @@ def overlap(path: Path, *, form: str | None = None) -> Overlap:
         raise UserError(
             f"outputs {path}: samples of {len(models)} named models; an overlap takes two, each sample with its model"
         )
+    return overlap_of(models, right_MQ, drawn_MQ)
+
+
+def overlap_of(models: list[str], right_MQ: np.ndarray, drawn_MQ: np.ndarray) -> Overlap:
+    """The overlap of models that each answered some questions.
+
+    Args:
+        right_MQ: how many of each model's samples are right.
+        drawn_MQ: how many it drew; 0 for a question it was not asked.
+    """
     rate_MQ = np.divide(right_MQ, drawn_MQ, out=np.zeros_like(right_MQ), where=drawn_MQ > 0)
     accuracy_M = rate_MQ.sum(axis=1) / (drawn_MQ > 0).sum(axis=1)
     order = np.argsort(-accuracy_M, kind="stable")

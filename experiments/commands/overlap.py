@@ -20,10 +20,14 @@ def overlap(
 
     from experiments.overlap import overlap as compute
 
-    found = compute(outputs, form=form)
     console = Console()
-    console.print(_members(found))
-    console.print(_shared(found))
+    for table in tables(compute(outputs, form=form)):
+        console.print(table)
+
+
+def tables(found: "Overlap") -> "tuple[Table, Table]":
+    """What a terminal shows."""
+    return _members(found), _shared(found)
 
 
 def _members(found: "Overlap") -> "Table":

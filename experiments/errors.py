@@ -1,0 +1,167 @@
+"""Kinds for all wrong replies of runs: by rule where form decides, by whoever teaches, and by a classifier for the rest.
+
+runs -> wrong replies -> rules | labels (truth, annotations, judge) -> classifier -> errors.jsonl, and how good each of them is
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import yaml
+from pydantic import ValidationError
+
+from experiments.annotate import annotators
+from experiments.config import explain as explained
+from experiments.mistakes import Labelled, OpenRun, open_run, write_kinds, wrong_replies
+from training.agreement import kappa
+from training.errors import KINDS, ErrorKind, WrongReply, pocket_kind, ruled
+from training.errors_classifier import FOLDS, Quality, crossfitted, fit, quality, with_labels
+from training.errors_features import table
+from training.errors_judge import ErrorJudge
+from ttc.bank import Bank
+from ttc.errors import UserError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is asked for."""
+
+    labels: str = "annotations"
+    """`truth`, `annotations`, or the path of a judge's YAML file."""
+    draw: str | None = None
+    encoder: Path | None = None
+    verifier: str | None = None
+    most: int = 4000
+    """Labels that the classifier learns from."""
+    curve: tuple[int, ...] = ()
+    """Numbers of labels to judge it by."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of one run's wrong replies."""
+
+    run: Path
+    kinds: tuple[Labelled, ...]
+    qualities: dict[str, Quality] = field(default_factory=dict)
+    """By title; of the run that taught."""
+    notes: tuple[str, ...] = ()
+
+
+def explain(runs: Sequence[Path], options: Options) -> list[Found]:
+    """Say why each wrong reply of the runs is wrong, and write it into their folders. The first run is the one with labels.
+
+    Raises:
+        UserError: as `open_run`; no labels, or labels that teach nothing.
+    """
+    opened = [open_run(run, options.draw) for run in runs]
+    replies = [wrong_replies(one, verifier=options.verifier) for one in opened]
+    source, known = _labels(opened[0], replies[0], options)
+    qualities, notes = {}, []
+    taught = _taught(replies[0], known, options)
+    rows = table([reply for reply, _ in taught], encoder=options.encoder)
+    kinds, groups = [kind for _, kind in taught], [reply.question.id for reply, _ in taught]
+    if len(set(kinds)) > 1:
+        qualities, notes = _judged(rows, kinds, groups, options)
+    elif any(_open(replies[0], known)) or len(runs) > 1:
+        raise UserError(f"run {runs[0]}: {len(kinds)} labels of {len(set(kinds))} kinds teach no classifier; label more")
+    found: list[Found] = []
+    for number, (run, wrong) in enumerate(zip(runs, replies, strict=True)):
+        held = known if number == 0 else {}
+        left = _open(wrong, held)
+        guessed: list[ErrorKind] = []
+        if left:
+            model = fit(rows, kinds, groups, seed=options.seed)
+            guessed = [next(k for k in KINDS if k == one) for one in model.predict(table(left, encoder=options.encoder))]
+        labelled = _together(wrong, held, source, dict(zip((reply.id for reply in left), guessed, strict=True)))
+        write_kinds(run, labelled)
+        found.append(Found(run, labelled, qualities if number == 0 else {}, tuple(notes) if number == 0 else ()))
+    return found
+
+
+def _labels(opened: OpenRun, replies: Sequence[WrongReply], options: Options) -> tuple[str, Mapping[str, ErrorKind]]:
+    """Who says so, and the kind of each reply that somebody speaks of."""
+    unruled = [reply for reply in replies if ruled(reply) is None]
+    if options.labels == "truth":
+        if opened.exam.name != "pocket":
+            raise UserError(f"run {opened.path}: the truth about {opened.exam.name} is not known; use --labels annotations")
+        return "truth", {reply.id: pocket_kind(reply) for reply in unruled}
+    if options.labels == "annotations":
+        people = annotators(opened.path)
+        found: dict[str, ErrorKind] = {id: one.kind for labels in reversed(people.values()) for id, one in labels.items()}
+        if not found:
+            raise UserError(f"run {opened.path}: nobody has labelled it; `ttc annotate {opened.path} --name YOU` does")
+        return "annotation", found
+    judge = read_judge(Path(options.labels))
+    said = judge.labels(unruled, Bank(opened.config.bank))
+    return "judge", {reply.id: kind for reply, kind in zip(unruled, said, strict=True) if kind is not None}
+
+
+def read_judge(path: Path) -> ErrorJudge:
+    """A judge from its YAML file. Raises UserError where it cannot be read, or says something else."""
+    try:
+        return ErrorJudge.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"--labels {path}: use truth, annotations, or the YAML file of a judge ({error.strerror})") from error
+    except yaml.YAMLError as error:
+        raise UserError(f"--labels {path}: no YAML ({str(error).splitlines()[0]})") from error
+    except ValidationError as error:
+        raise UserError(f"--labels {path}: {explained(error)}") from error
+
+
+def _taught(
+    replies: Sequence[WrongReply], known: Mapping[str, ErrorKind], options: Options
+) -> Sequence[tuple[WrongReply, ErrorKind]]:
+    """Labelled replies, at most so many, of all questions alike."""
+    pairs: list[tuple[WrongReply, ErrorKind]] = [
+        (reply, known[reply.id]) for reply in replies if reply.id in known and ruled(reply) is None
+    ]
+    if len(pairs) <= options.most:
+        return pairs
+    rows = np.random.default_rng(options.seed).choice(len(pairs), options.most, replace=False)
+    return [pairs[row] for row in sorted(rows)]
+
+
+def _open(replies: Sequence[WrongReply], known: Mapping[str, ErrorKind]) -> list[WrongReply]:
+    """What neither form nor anybody decides."""
+    return [reply for reply in replies if ruled(reply) is None and reply.id not in known]
+
+
+def _judged(
+    rows: "csr_array", kinds: Sequence[str], groups: Sequence[str], options: Options
+) -> tuple[dict[str, Quality], list[str]]:
+    """The classifier on questions that it has not seen."""
+    qualities = {}
+    try:
+        cross = crossfitted(rows, kinds, groups, seed=options.seed)
+    except UserError as error:
+        return {}, [f"classifier not judged: {error}"]
+    share = round(len(kinds) * (1 - 1 / FOLDS))
+    qualities[f"classifier, {FOLDS} folds of questions, {share:,} labels"] = quality(kinds, cross, groups, labels=share)
+    spread = kappa(kinds, cross, KINDS, clusters=groups)
+    notes = [f"classifier and labels: Cohen's kappa {spread.mean:.3f} ({spread.low:.3f} to {spread.high:.3f})"]
+    for labels in options.curve:
+        one = with_labels(rows, kinds, groups, labels, seed=options.seed)
+        qualities[f"classifier, {labels:,} labels (5 draws, standard deviation {one.spread:.3f})"] = one
+    return qualities, notes
+
+
+def _together(
+    replies: Sequence[WrongReply], known: Mapping[str, ErrorKind], source: str, guessed: Mapping[str, ErrorKind]
+) -> tuple[Labelled, ...]:
+    """One label for every reply: the rule's before anybody's, anybody's before the classifier's."""
+    found = []
+    for reply in replies:
+        if (kind := ruled(reply)) is not None:
+            found.append(Labelled(reply.id, reply.question.id, kind, "rule"))
+        elif reply.id in known:
+            found.append(Labelled(reply.id, reply.question.id, known[reply.id], source))
+        else:
+            found.append(Labelled(reply.id, reply.question.id, guessed[reply.id], "classifier"))
+    return tuple(found)
