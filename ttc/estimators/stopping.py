@@ -238,7 +238,8 @@ class Course:
         begins = np.flatnonzero(begins_F[:-1])
         of, place = np.divmod(begins, most)
         drawn = place < draws_M[of]
-        return np.bincount(of[drawn], weights=np.maximum.reduceat(cost_F, begins)[drawn], minlength=len(row_M))
+        longest = np.maximum.reduceat(cost_F, begins)[drawn]
+        return np.bincount(of[drawn], weights=longest, minlength=len(row_M)).astype(float)
 
     def _stops_at(self, rule: StoppingRule, k: int) -> NDArray[np.int64]:
         """draws_M: samples drawn when the rule stops, at most all."""
