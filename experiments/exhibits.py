@@ -191,8 +191,8 @@ def _sample(
     from experiments.evidence import step_texts
 
     count = next((len(one.steps) for one in scores if one is not None and one.steps), 0)
-    # where the scores are of other steps than we can find, the reply is split as usual and they stand beside it
-    steps = step_texts(sample.text, count) or step_texts(sample.text, 0) or ()
+    # where the scores are of steps that we cannot find, the reply stays whole and they stand beside it
+    steps = step_texts(sample.text, count) or (sample.text,) if sample.text.strip() else ()
     return {
         "index": sample.index,
         "steps": _cut(steps, limit),
