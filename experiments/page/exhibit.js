@@ -10,7 +10,13 @@ const drawExhibit = (() => {
 
   async function unpack(id) {
     const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+    const stream = new DecompressionStream("deflate"), writer = stream.writable.getWriter();
+    writer.write(bytes);
+    writer.close();
+    const reader = stream.readable.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
+    return JSON.parse(text);
   }
 
   function picture(key, alt) {
