@@ -224,8 +224,9 @@ def _outcomes(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[tup
 
 
 def _outcome_rows(outcomes: Outcomes) -> list[dict[str, Any]]:
+    names = [field.name for field in fields(Outcome)]
     return [
-        {"strategy": strategy, "question_id": question_id, "k": k} | {n: _stored(v) for n, v in asdict(outcome).items()}
+        {"strategy": strategy, "question_id": question_id, "k": k} | {name: _stored(getattr(outcome, name)) for name in names}
         for strategy, by_id in outcomes.items()
         for question_id, points in by_id.items()
         for k, outcome in points

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from ttc.errors import UserError
 from ttc.records import Clip, FrameRule, Part, Picture, Prompt, Question, Sampling, Text
@@ -68,13 +69,13 @@ def description(
             "media": [[media.kind, media.sha256] for media in question.media],
         },
         "prompt": [[message.role, [_part(part) for part in message.parts]] for message in prompt.messages],
-        "backend": identity,
+        "backend": _canonical_map(identity, where="request.backend"),
         "sampling": _sampling(sampling),
         "run_seed": None if sampling.temperature == 0 else run_seed,
+        "prefix": prefix,
     }
-    # A search asks for thousands of long prefixes, and whole numbers are canonical as they are.
-    canonical = {**_canonical_map(content, where="request"), "prefix": prefix}
-    return json.dumps(canonical, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    # A search asks for thousands of keys, and texts and whole numbers are canonical as they are.
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _part(part: Part) -> dict[str, object]:
@@ -84,7 +85,7 @@ def _part(part: Part) -> dict[str, object]:
         case Picture(media, max_pixels):
             return {"image": media.sha256, "max_pixels": max_pixels}
         case Clip(media, rule, max_pixels):
-            return {"video": media.sha256, "frames": _frames(rule), "max_pixels": max_pixels}
+            return {"video": media.sha256, "frames": _canonical_map(_frames(rule), "frames"), "max_pixels": max_pixels}
 
 
 def _frames(rule: FrameRule) -> dict[str, object]:
@@ -92,6 +93,7 @@ def _frames(rule: FrameRule) -> dict[str, object]:
     return rule.model_dump(exclude=set() if rule.kind == "fps" else {"fps"})
 
 
+@lru_cache(maxsize=1 << 10)
 def _sampling(sampling: Sampling) -> Mapping[str, object]:
     """The settings that have an effect. Stop strings are a set: the earliest match ends a completion, whatever their order.
 
@@ -99,7 +101,7 @@ def _sampling(sampling: Sampling) -> Mapping[str, object]:
     otherwise every bank loses its keys.
     """
     settings = sampling.model_dump(exclude={"top_p", "top_k"} if sampling.temperature == 0 else set())
-    return settings | {"stop": sorted(set(sampling.stop))}
+    return _canonical_map(settings | {"stop": sorted(set(sampling.stop))}, "sampling")
 
 
 def _canonical(value: object, where: str) -> object:

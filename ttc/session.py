@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain
 from typing import Protocol
 
@@ -90,7 +91,7 @@ class Session:
             together, self._beside = self._beside, None
             self.path += together
 
-    @property
+    @cached_property
     def prompt(self) -> Prompt:
         """What asks for a chain of thought: the beginning of every conversation about the question."""
         return self._render(self.question, "cot")
