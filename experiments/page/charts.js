@@ -71,7 +71,7 @@
     // More lines than that in one panel cannot be told apart, so such fields keep a panel per value.
     const byStrategyHere = state.panels === "strategy" && host.dataset.kind !== "gap" && field !== "" && groups.length <= 7;
     const panels = host.dataset.kind === "gap" ? gapPanels() : byStrategyHere ? byStrategy(all) : byGroup(all);
-    const large = byStrategyHere || (panels.length <= 6 && host.dataset.kind !== "small");
+    const large = page.roomy(host) && (byStrategyHere || (panels.length <= 6 && host.dataset.kind !== "small"));
     const points = panels.flatMap((one) => one.series.flatMap((series) => series.points));
     if (!points.length) return host.replaceChildren(element("p", { class: "note" }, "Nothing to draw: no strategy is shown, or this cost is unknown for this model."));
     const xs = points.map((point) => point.x), tops = points.map((point) => (state.bands ? point.high : point.y));

@@ -39,6 +39,8 @@ const page = (() => {
     return { ...one, index, gold, label, color: `var(--s${slot})`, dash: several ? DASHES[lines++ % 7] : "1 4", mark: MARKS[slot] };
   });
 
+  // On a narrow screen the words in a large panel would be too small to read.
+  const roomy = (host) => host.clientWidth >= 480;
   const draw = () => redraws.forEach((redraw) => redraw());
-  return { data, axes, entrants, state, DASHES, MARKS, redraws, draw, element, svg, round, percent, signed, short };
+  return { data, axes, entrants, state, DASHES, MARKS, redraws, draw, roomy, element, svg, round, percent, signed, short };
 })();

@@ -48,7 +48,7 @@ const drawPanel = (() => {
   function panel({ title, note, series, scale, across, large, format, unit }) {
     const width = large ? 530 : 262, height = large ? 300 : 186;
     const labels = large && series.length <= 7;
-    const widest = Math.max(...series.map((one) => one.label.length), 0);
+    const widest = Math.max(...series.map((one) => brief(one.label).length), 0);
     const box = { left: large ? 42 : 30, right: labels ? Math.min(178, 20 + 7 * widest) : 8, top: 8, bottom: large ? 40 : 24 };
     const shares = across.ticks === "shares";
     const span = Math.log2(scale.x[1] / scale.x[0]) || 1;
@@ -95,6 +95,9 @@ const drawPanel = (() => {
       .map((one) => `${one.label} ${one.points.length > 1 ? `from ${format(one.points[0].y)} to ` : ""}${format(one.points.at(-1).y)}`).join("; ");
   }
 
+  // Beside a line there is little room, and verifiers' names tell strategies apart.
+  const brief = (label) => label.replace("verifier=", "").replace(" (uses gold)", "");
+
   function directLabels(root, series, py, x, top, bottom) {
     const places = series.filter((one) => one.points.length)
       .map((one) => ({ one, y: py(one.points.at(-1).y) })).sort((a, b) => a.y - b.y);
@@ -105,7 +108,7 @@ const drawPanel = (() => {
       limit = place.y - 14;
     }
     for (const { one, y } of places) {
-      const text = one.label.length > 23 ? one.label.slice(0, 22) + "…" : one.label;
+      const label = brief(one.label), text = label.length > 23 ? label.slice(0, 22) + "…" : label;
       root.append(svg("text", { x, y: y + 4, class: "direct", color: one.color }, text));
     }
   }

@@ -27,9 +27,10 @@
     const scale = { x: [0, 1], y: [0, Math.ceil(highest * 20 - 1e-9) / 20] };
     const names = [...new Set(shown.map(named))];
     const panels = names.map((name) => ({ title: name, note: `k = ${select.value}`, series: visible.filter((risk) => named(risk) === name).map(curve) }));
-    figure.className = `figure panels ${names.length <= 6 ? "large" : "small"}${names.length === 1 ? " single" : ""}`;
+    const large = page.roomy(host) && names.length <= 6;
+    figure.className = `figure panels ${large ? "large" : "small"}${names.length === 1 ? " single" : ""}`;
     figure.replaceChildren(...panels.map((one) =>
-      drawPanel({ ...one, scale, across, large: names.length <= 6, format: (value) => `risk ${percent(value)} %`, unit: " %" })));
+      drawPanel({ ...one, scale, across, large, format: (value) => `risk ${percent(value)} %`, unit: " %" })));
     body.replaceChildren(...names.flatMap((name) => shown.filter((risk) => named(risk) === name).map((risk, index) => row(risk, name, index === 0))));
   }
 
