@@ -71,17 +71,20 @@ def explain(runs: Sequence[Path], options: Options) -> list[Found]:
         qualities, notes = _judged(rows, kinds, groups, options)
     elif any(_open(replies[0], known)) or len(runs) > 1:
         raise UserError(f"run {runs[0]}: {len(kinds)} labels of {len(set(kinds))} kinds teach no classifier; label more")
+    if source == "judge":
+        qualities |= _judge_judged(opened[0], replies[0], known)
+    known_by_run: list[Mapping[str, ErrorKind]] = [known, *({} for _ in runs[1:])]
+    left = [_open(wrong, held) for wrong, held in zip(replies, known_by_run, strict=True)]
+    model = fit(rows, kinds, groups, seed=options.seed) if any(left) else None
     found: list[Found] = []
-    for number, (run, wrong) in enumerate(zip(runs, replies, strict=True)):
-        held = known if number == 0 else {}
-        left = _open(wrong, held)
-        guessed: list[ErrorKind] = []
-        if left:
-            model = fit(rows, kinds, groups, seed=options.seed)
-            guessed = [next(k for k in KINDS if k == one) for one in model.predict(table(left, encoder=options.encoder))]
-        labelled = _together(wrong, held, source, dict(zip((reply.id for reply in left), guessed, strict=True)))
+    for run, wrong, held, unknown in zip(runs, replies, known_by_run, left, strict=True):
+        said = model.predict(table(unknown, encoder=options.encoder)) if model and unknown else ()
+        guessed: dict[str, ErrorKind] = {
+            reply.id: next(kind for kind in KINDS if kind == one) for reply, one in zip(unknown, said, strict=True)
+        }
+        labelled = _together(wrong, held, source, guessed)
         write_kinds(run, labelled)
-        found.append(Found(run, labelled, qualities if number == 0 else {}, tuple(notes) if number == 0 else ()))
+        found.append(Found(run, labelled, qualities if run is runs[0] else {}, tuple(notes) if run is runs[0] else ()))
     return found
 
 
@@ -93,8 +96,7 @@ def _labels(opened: OpenRun, replies: Sequence[WrongReply], options: Options) ->
             raise UserError(f"run {opened.path}: the truth about {opened.exam.name} is not known; use --labels annotations")
         return "truth", {reply.id: pocket_kind(reply) for reply in unruled}
     if options.labels == "annotations":
-        people = annotators(opened.path)
-        found: dict[str, ErrorKind] = {id: one.kind for labels in reversed(people.values()) for id, one in labels.items()}
+        found = _by_people(opened.path)
         if not found:
             raise UserError(f"run {opened.path}: nobody has labelled it; `ttc annotate {opened.path} --name YOU` does")
         return "annotation", found
@@ -150,6 +152,25 @@ def _judged(
         one = with_labels(rows, kinds, groups, labels, seed=options.seed)
         qualities[f"classifier, {labels:,} labels (5 draws, standard deviation {one.spread:.3f})"] = one
     return qualities, notes
+
+
+def _judge_judged(opened: OpenRun, replies: Sequence[WrongReply], said: Mapping[str, ErrorKind]) -> dict[str, Quality]:
+    """The judge against whoever knows better: the pocket exam itself, or people; nothing where neither speaks."""
+    if opened.exam.name == "pocket":
+        true: Mapping[str, str] = {reply.id: pocket_kind(reply) for reply in replies if reply.id in said}
+    else:
+        true = _by_people(opened.path)
+    kept = [reply for reply in replies if reply.id in said and reply.id in true]
+    if not kept:
+        return {}
+    right, found = [true[reply.id] for reply in kept], [said[reply.id] for reply in kept]
+    who = "the truth" if opened.exam.name == "pocket" else "people"
+    return {f"judge against {who}": quality(right, found, [reply.question.id for reply in kept], labels=0)}
+
+
+def _by_people(run: Path) -> dict[str, ErrorKind]:
+    """Of a reply with several labels, that of the first annotator by name."""
+    return {id: one.kind for labels in reversed(annotators(run).values()) for id, one in labels.items()}
 
 
 def _together(

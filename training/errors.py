@@ -7,11 +7,15 @@ arXiv:2501.12380); each of the two is a projection.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from training.perturb import ErrorKind as PlantedKind
 from ttc.records import Answer, Finish, Gold, Question, SampleStatus
+
+if TYPE_CHECKING:
+    from ttc.pocket.problem import Problem
 
 ErrorKind = Literal[
     "perception",
@@ -134,6 +138,13 @@ def ruled(reply: WrongReply) -> ErrorKind | None:
     return "extraction" if _ends_with_gold(reply) else None
 
 
+@lru_cache(maxsize=1024)
+def _problem(question_id: str) -> "Problem":
+    from ttc.pocket.exam import find
+
+    return find(question_id)
+
+
 def _ends_with_gold(reply: WrongReply) -> bool:
     lines = [line for line in reply.text.splitlines() if line.strip()]
     last = " ".join(lines[-1].split()).casefold() if lines else ""
@@ -149,9 +160,8 @@ def pocket_kind(reply: WrongReply) -> ErrorKind:
     Of a reply whose lines are all right the answer must be at fault, as where a bare one names another option.
     """
     from ttc.pocket.checker import check
-    from ttc.pocket.exam import find
 
     if (kind := ruled(reply)) is not None:
         return kind
-    checks = check(find(reply.question.id), reply.text)
+    checks = check(_problem(reply.question.id), reply.text)
     return OF_POCKET[next((one.kind for one in checks if one.kind != "right"), "reasoning")]
