@@ -238,7 +238,13 @@ def schemes(data: Labelled, config: Difficulty, learning: int = 0) -> list[Schem
         folds = []
         for value in np.unique(values):
             judged = rows[values == value]
-            folds.append((_unshared(data, rows[values != value], {data.clusters[row] for row in judged}), judged))
+            left = _unshared(data, rows[values != value], {data.clusters[row] for row in judged})
+            if not len(left):
+                raise UserError(
+                    f"leave_out={config.leave_out}: all other questions share a source or an image with those of {value}; set "
+                    "leave_out=null"
+                )
+            folds.append((left, judged))
         found.append(Scheme(f"leave one {config.leave_out} out", tuple(folds)))
     return found
 
@@ -297,8 +303,7 @@ def _predicted(rung: Rung, data: Labelled, train: IntArray, test: IntArray, seed
     if rung.model == "head":
         from training.difficulty_head import predict as by_head
 
-        asked = ([data.questions[row] for row in rows] for rows in (train, test))
-        seen, judged = asked
+        seen, judged = ([data.questions[row] for row in rows] for rows in (train, test))
         return by_head(rung.head, seen, level_Q, clusters, judged, levels=len(data.levels), seed=seed)
     families = sorted(rung.features, key=lambda family: family != "embedding")  # the embedding stands first
     table = np.hstack([data.tables[family] for family in families])

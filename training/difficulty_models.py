@@ -9,18 +9,17 @@ Q questions, F features, L levels.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Kind = Literal["majority", "ordinal", "boosting"]
 
 INNER_FOLDS = 3
-COMPONENTS = 32
-"""Of the embedding, for boosting: trees choose badly among hundreds of columns that mean little each."""
+COMPONENTS = 48
+"""Of an embedding: with hundreds of questions, hundreds of columns that mean little each are mostly noise."""
 
 
 class Scorer(Protocol):
@@ -93,35 +92,38 @@ def _loss(parameters: FloatArray, x_QF: FloatArray, level_Q: IntArray, levels: i
 class Boosting:
     """Gradient boosted trees on the level as a number (scikit-learn's histogram form)."""
 
-    trees: object
-    projection: object | None
-    wide: int
-    """Columns from the left that are projected first."""
+    trees: Any
 
     @classmethod
-    def fit(cls, features_QF: FloatArray, level_Q: IntArray, *, wide: int, seed: int) -> "Boosting":
-        """Shallow trees; the first `wide` columns, an embedding, are reduced to `COMPONENTS`."""
-        from sklearn.decomposition import PCA
+    def fit(cls, features_QF: FloatArray, level_Q: IntArray, *, seed: int) -> "Boosting":
+        """Shallow trees, since there are hundreds of questions and not thousands."""
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        projection = None
-        if wide > COMPONENTS and len(level_Q) > COMPONENTS:
-            projection = PCA(COMPONENTS, random_state=seed).fit(features_QF[:, :wide])
         trees = HistGradientBoostingRegressor(
             max_iter=120, learning_rate=0.06, max_leaf_nodes=8, min_samples_leaf=10, l2_regularization=1.0, random_state=seed
         )
-        found = cls(trees, projection, wide)
-        trees.fit(found._seen(features_QF), level_Q)
-        return found
-
-    def _seen(self, features_QF: FloatArray) -> FloatArray:
-        if self.projection is None:
-            return features_QF
-        return np.hstack([self.projection.transform(features_QF[:, : self.wide]), features_QF[:, self.wide :]])
+        return cls(trees.fit(features_QF, level_Q))
 
     def score(self, features_QF: FloatArray) -> FloatArray:
         """See `Scorer`."""
-        return self.trees.predict(self._seen(features_QF))
+        return self.trees.predict(features_QF)
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A model behind the main components of the first columns, an embedding; found on the same questions as the model."""
+
+    components: Any
+    wide: int
+    inner: Scorer
+
+    def score(self, features_QF: FloatArray) -> FloatArray:
+        """See `Scorer`."""
+        return self.inner.score(_seen(self.components, features_QF, self.wide))
+
+
+def _seen(components: Any, features_QF: FloatArray, wide: int) -> FloatArray:
+    return np.hstack([components.transform(features_QF[:, :wide]), features_QF[:, wide:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def majority(train_groups: Sequence[str], level_Q: IntArray, test_groups: Sequen
 
 
 def predict(
-    kind: Kind,
+    kind: Literal["ordinal", "boosting"],
     train_QF: FloatArray,
     level_Q: IntArray,
     clusters: Sequence[str],
@@ -162,12 +164,19 @@ def predict(
         clusters: of the training questions; none is on both sides when the cuts are laid.
         wide: columns from the left that are an embedding.
     """
+    from sklearn.decomposition import PCA
     from sklearn.model_selection import GroupKFold
 
     def fitted(rows: FloatArray, targets: IntArray) -> Scorer:
+        if wide <= COMPONENTS or len(targets) <= COMPONENTS:
+            return plain(rows, targets)
+        components = PCA(COMPONENTS, random_state=seed).fit(rows[:, :wide])
+        return Projected(components, wide, plain(_seen(components, rows, wide), targets))
+
+    def plain(rows: FloatArray, targets: IntArray) -> Scorer:
         if kind == "ordinal":
             return OrdinalLogit.fit(rows, targets, levels)
-        return Boosting.fit(rows, targets, wide=wide, seed=seed)
+        return Boosting.fit(rows, targets, seed=seed)
 
     held_out_Q = np.zeros(len(level_Q))
     folds = GroupKFold(INNER_FOLDS, shuffle=True, random_state=seed).split(train_QF, groups=np.array(clusters))
