@@ -79,10 +79,11 @@ class StepVerifier(Checkpoint, frozen=True, extra="forbid"):
         return aggregate(scores.steps, self.aggregation)
 
     def flops(self, scores: StepScores) -> float | None:
-        """Of one pass over question and reply, with outputs at the steps' slots."""
+        """Of one pass over question and reply, with outputs at the steps' slots; under `likelihood`, at most at every token."""
         if self._shape is None:
             return None
-        read = len(scores.steps) if self.shown.form == "verdicts" else 0
+        outputs = {"verdicts": len(scores.steps), "marker": 0, "likelihood": scores.tokens - scores.image_tokens}
+        read = outputs[self.shown.form]
         return float(self._shape.scorer_flops(scores.tokens, read, scores.image_tokens))
 
     @cached_property

@@ -66,7 +66,7 @@ class VLLMStepScorer(StepScorer):
         from ttc.backends.chat import Chat
         from ttc.backends.vllm_engine import _ENVIRONMENT, _lora, _reason
 
-        if config.shown.form == "marker":
+        if config.shown.form != "verdicts":
             raise UserError(f"verifier {config.model}: its head is not in what vLLM runs; use kind: step_verifier")
         for variable, value in {**_ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": "1"}.items():
             os.environ.setdefault(variable, value)

@@ -3,6 +3,7 @@ serving, so that both see the same ids.
 
     verdicts   user: images, question, step 1 / assistant: "+" / user: step 2 / assistant: "+" ...; each verdict is predicted
     marker     user: images, question / assistant: step 1 <marker> step 2 <marker> ...; a head reads each marker
+    likelihood user: images, question / assistant: the reply, a step a line; a step is as right as it was to be expected
 
 What an earlier slot holds is always the same token, never a label: a step's score does not depend on the verdicts before it.
 """
@@ -35,7 +36,9 @@ QUESTIONS_KEPT = 8
 class Rendering(BaseModel, frozen=True, extra="forbid"):
     """How a verifier is shown a reply. Part of what its scores depend on, and stored beside its weights."""
 
-    form: Literal["verdicts", "marker"] = "verdicts"
+    form: Literal["verdicts", "marker", "likelihood"] = "verdicts"
+    """`likelihood` is for replies whose form leaves no choice of words, such as the pocket exam's: only there does the
+    probability of a step's tokens say how likely it is right. It asks nothing of a model but what it was made for."""
     style: str = "cot"
     """Prompt style of the question, as in `ttc.prompts.render`."""
     prompt: PromptConfig = PromptConfig()
@@ -56,7 +59,7 @@ class Rendering(BaseModel, frozen=True, extra="forbid"):
     @property
     def word(self) -> str:
         """What stands in a slot."""
-        return self.good if self.form == "verdicts" else self.marker
+        return {"verdicts": self.good, "marker": self.marker, "likelihood": ""}[self.form]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,11 @@ class Rendered:
     encoded: Encoded
     """Token ids, images expanded."""
     slots: tuple[int, ...]
-    """S indices into the ids: the outputs there are the steps' scores."""
+    """S indices into the ids: the outputs there are the steps' scores. Under `likelihood`, each step's last token."""
     plain_ids: tuple[int, ...]
     """The ids before images are expanded, for engines that expand them; slots lie equally far from the end of both."""
+    first: int | None = None
+    """Under `likelihood`, the index of the reply's first token."""
 
     @property
     def length(self) -> int:
@@ -110,7 +115,7 @@ class Renderer:
             raise UserError(f"verifier {name}: form marker needs a marker; set rendering.marker to a token that no text holds")
         self._ask = lru_cache(maxsize=questions_kept)(self._asked)
         # the ids are read where they are used: some tokenizers know two of a word, with and without a blank before it
-        self.word_id = self._id_in_place(rendering.word)
+        self.word_id = self._id_in_place(rendering.word) if rendering.word else -1
         self.bad_id = self._id_in_place(rendering.bad) if rendering.form == "verdicts" else self.word_id
         if rendering.form == "verdicts" and self.bad_id == self.word_id:
             raise UserError(
@@ -143,7 +148,8 @@ class Renderer:
         encoded = replace(asked.encoded, ids=(*ids[: asked.first], *expanded, *ids[shared:]))
         if self._chat.count_images(encoded.ids) != asked.encoded.image_tokens:
             raise Rejected("the reply holds an image placeholder, which the model would take for an image")
-        return Rendered(encoded, tuple(slot + grown for slot in slots), ids)
+        first = len(asked.encoded.ids) if rendering.form == "likelihood" else None
+        return Rendered(encoded, tuple(slot + grown for slot in slots), ids, first)
 
     def images(self, question: Question) -> Images:
         """The question's pictures and frames as the renderer shows them, for engines that encode them themselves."""
@@ -151,6 +157,8 @@ class Renderer:
 
     def _tokens(self, asked: _Asked, steps: Sequence[str], word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ids before images are expanded, and where outputs are read."""
+        if self.rendering.form == "likelihood":
+            return self._lines(asked, steps)
         pieces = self._pieces(asked, steps)
         is_marker = self.rendering.form == "marker"
         text = word.join(pieces) + (word if is_marker else "")
@@ -165,6 +173,19 @@ class Renderer:
             slots.append(place if is_marker else place - 1)
             end += len(word)
         return ids, tuple(slots if is_marker else [*slots, len(ids) - 1])
+
+    def _lines(self, asked: _Asked, steps: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The same for a reply that is read as it stands, its steps a line each."""
+        text, ends = self._chat.render(asked.prompt, asked.images), []
+        for step in steps:
+            text += step.strip() + "\n"
+            ends.append(len(text))
+        ends[-1] -= 1
+        coded = self._chat.tokenizer(text[:-1], add_special_tokens=False, return_offsets_mapping=True)
+        places = {end: place for place, (_, end) in enumerate(coded["offset_mapping"])}
+        if missing := [end for end in ends if end not in places]:
+            raise Rejected(f"a token reaches over the end of the step {text[max(0, missing[0] - 20) : missing[0]]!r}")
+        return tuple(coded["input_ids"]), tuple(places[end] for end in ends)
 
     def _pieces(self, asked: _Asked, steps: Sequence[str]) -> list[str]:
         """The text up to each slot: joined by what the slots hold, they are what is tokenised."""

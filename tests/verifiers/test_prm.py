@@ -260,3 +260,40 @@ def test_a_verifier_of_the_config_is_told_apart_by_kind(tiny_llama):
 
     config = StepVerifier(model=str(tiny_llama), rendering=Rendering(heading=""))
     assert TypeAdapter(AnyVerifier).validate_python(json.loads(config.model_dump_json())) == config
+
+
+LIKELIHOOD = Rendering(form="likelihood", heading="")
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["own places", "older transformers"])
+def test_under_likelihood_a_step_is_as_right_as_the_model_would_have_written_it(tiny_llama, monkeypatch, knows):
+    from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr(step_model, "EACH_ROW_ITS_OWN", knows and step_model.EACH_ROW_ITS_OWN)
+    config = StepVerifier(model=str(tiny_llama), rendering=LIKELIHOOD)
+    short, whole = score(config, *(reply("".join(STEPS[:count]), UNSEEN, count) for count in (2, 4)))
+    shown = renderer(tiny_llama, LIKELIHOOD, takes_images=False).render(UNSEEN, STEPS)
+    ids = torch.tensor(shown.encoded.ids)
+    with torch.inference_mode():
+        logits = AutoModelForCausalLM.from_pretrained(tiny_llama)(ids[None]).logits[0].log_softmax(-1)
+    foretold = logits[:-1].gather(-1, ids[1:, None])[:, 0]
+    starts = [shown.first, *(slot + 1 for slot in shown.slots[:-1])]
+    expected = [foretold[a - 1 : b].sum().exp().item() for a, b in zip(starts, shown.slots, strict=True)]
+    assert whole.steps == pytest.approx(expected, rel=1e-3)
+    assert short.steps[0] == pytest.approx(expected[0], rel=1e-3)
+
+
+def test_under_likelihood_the_reply_is_read_as_it_stands(tiny_llama):
+    tokenizer = Chat.load(Checkpoint(model=str(tiny_llama)), takes_images=False).tokenizer
+    shown = renderer(tiny_llama, LIKELIHOOD, takes_images=False).render(UNSEEN, STEPS)
+    assert tokenizer.decode(shown.encoded.ids[shown.first :]) == "\n".join(step.strip() for step in STEPS)
+    ends = [tokenizer.decode(shown.encoded.ids[shown.first : slot + 1]) for slot in shown.slots]
+    assert [end.count("\n") for end in ends] == [1, 2, 3, 3]
+
+
+def test_a_certain_or_impossible_step_has_finite_log_odds():
+    logits = torch.tensor([[[0.0, 400.0], [0.0, 400.0]]])
+    z_BS = step_model._log_odds(logits, torch.tensor([[1, 0]]), torch.tensor([[0, 1]]))
+    assert z_BS.isfinite().all()
+    assert z_BS[0, 0] > 10
+    assert z_BS[0, 1] < -100
