@@ -4,7 +4,8 @@ config.yaml     the checked config
 run.json        name, data, model, engines, versions, compute of the last execution
 questions.json  fields and clusters, no golds
 outcomes.parquet  strategy, question, k -> credit, coverage, costs
-halves.parquet    the same from each half of the samples
+pools.parquet     the samples as parallel strategies see them
+halves.parquet    outcomes from each half of the samples, made of the pools when first asked for
 samples.parquet   sample -> answer, rule, verdict
 curves.json, report.html
 """
@@ -13,6 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from math import isnan, nan
@@ -27,9 +29,11 @@ from pydantic import TypeAdapter
 from experiments.config import RunConfig, budget_field, read_yaml, strategy_name, validate
 from experiments.halves import Halves, halved
 from experiments.panel import Outcomes
+from experiments.pools import pool_rows, pools_of
 from experiments.risk import Risk
 from experiments.run import Results
 from experiments.tariffs import tariffs
+from experiments.thresholds import Thresholds, folds
 from experiments.yardsticks import yardsticks
 from ttc.compute import ModelShape
 from ttc.errors import UserError
@@ -151,7 +155,8 @@ def save(folder: Path, results: Results, facts: Manifest) -> None:
     questions = [_question_row(question) for question in results.plan.exam.questions]
     _write(folder / "questions.json", json.dumps(questions))
     _write_parquet(folder / "outcomes.parquet", _outcome_rows(results.outcomes))
-    _write_parquet(folder / "halves.parquet", _half_rows(results))
+    _write_parquet(folder / "pools.parquet", pool_rows(results.pools))
+    (folder / "halves.parquet").unlink(missing_ok=True)
     _write_parquet(folder / "samples.parquet", _sample_rows(results))
 
 
@@ -182,18 +187,38 @@ def read_outcomes(folder: Path) -> tuple[list[Question], dict[str, dict[str, lis
 
 
 def read_halves(folder: Path) -> Halves:
-    """Outcomes from each half of the samples.
+    """Outcomes from each half of the samples, made where they were not asked for before.
 
     Raises:
-        UserError: a run of an earlier version, which kept none.
+        UserError: a run of an earlier version, which kept no pools.
     """
     path = folder / "halves.parquet"
     if not path.exists():
-        raise UserError(f"run {folder}: it has no halves.parquet; `ttc report {folder}` writes it anew from the bank")
+        found = _halve(folder)
+        with suppress(PermissionError):  # the run of somebody else can be read all the same
+            _write_parquet(path, _half_rows(found))
+        return found
     rows = pq.read_table(path).to_pylist()
     whole = frozenset(row["strategy"] for row in rows if row["half"] is None)
     first, second = (_outcomes([row for row in rows if row["half"] in (which, None)]) for which in (0, 1))
     return Halves((first, second), whole)
+
+
+def _halve(folder: Path) -> Halves:
+    path = folder / "pools.parquet"
+    if not path.exists():
+        raise UserError(f"run {folder}: it has no pools.parquet; `ttc report {folder}` writes it anew from the bank")
+    facts, (questions, outcomes) = read_manifest(folder), read_outcomes(folder)
+    pools = pools_of(pq.read_table(path).to_pylist())
+    config = validate(facts["config"], str(folder / "run.json"))
+    strategies = {name: strategy for strategy in config.strategies if (name := strategy_name(strategy)) in pools}
+    ks = {name: sorted({k for points in outcomes[name].values() for k, _ in points}) for name in strategies}
+    sides = folds(questions)
+    chosen = {
+        name: Thresholds(sides, {int(k): (first, second) for k, (first, second) in by_k.items()})
+        for name, by_k in facts["thresholds"].items()
+    }
+    return halved(strategies, pools, ks, chosen)
 
 
 def read_risks(folder: Path, fields: Collection[str]) -> tuple[Risk, ...]:
@@ -243,11 +268,8 @@ def _counted(name: str, value: Any) -> Any:
     return nan if value is None and name in ("prompt_tokens", "completion_tokens") else value
 
 
-def _half_rows(results: Results) -> list[dict[str, Any]]:
+def _half_rows(found: Halves) -> list[dict[str, Any]]:
     """A strategy that reads one sample has its rows once, and no half."""
-    strategies = {strategy_name(s): s for s in results.plan.config.strategies if strategy_name(s) in results.pools}
-    ks = {name: sorted({k for points in results.outcomes[name].values() for k, _ in points}) for name in strategies}
-    found = halved(strategies, results.pools, ks, results.thresholds)
     rows = [{"half": which, **row} for which in (0, 1) for row in _outcome_rows(found.outcomes[which])]
     return [
         {**row, "half": None if row["strategy"] in found.indivisible else row["half"]}

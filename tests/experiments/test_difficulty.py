@@ -207,6 +207,7 @@ def test_what_cannot_be_analysed_is_said_with_the_way_out(run, tmp_path):
     with pytest.raises(UserError, match=r"'grade'.*topic_difficulty"):
         analyse(run, by="grade")
     shutil.copytree(run, tmp_path / "old")
-    (tmp_path / "old/halves.parquet").unlink()
+    for name in ("halves", "pools"):
+        (tmp_path / f"old/{name}.parquet").unlink(missing_ok=True)
     with pytest.raises(UserError, match="ttc report"):
         analyse(tmp_path / "old")

@@ -1,0 +1,48 @@
+"""Pools in a run's folder: halves made of them later are those of the run's own samples."""
+
+from math import isnan
+
+from experiments.config import RunConfig, strategy_name
+from experiments.folder import manifest, read_halves, save
+from experiments.halves import halved
+from experiments.pools import pool_rows, pools_of
+from experiments.run import execute, plan
+from ttc.bank import Bank
+from ttc.pool import Pool
+
+
+def test_halves_made_later_are_those_of_the_runs_own_samples(tmp_path):
+    verified = {"n": 8, "verifier": "v"}
+    content = {
+        "benchmark": {"kind": "pocket", "split": "validation"},
+        "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "no idea"], "pick": "seeded"},
+        "verifiers": {"v": {"kind": "scripted"}},
+        "strategies": [
+            {"kind": "direct"},
+            {"kind": "best_of_n", **verified},
+            {"kind": "rejection", **verified, "threshold": "accuracy", "fallback": "greedy"},
+            {"kind": "adaptive_vote", "n": 8, "cap_tokens": 3},
+        ],
+        "limit": 6,
+    }
+    config = RunConfig.model_validate(content)
+    results = execute(plan(config), config.backend, Bank(tmp_path / "bank"))
+    save(tmp_path, results, manifest(results, config.backend, "run"))
+    strategies = {strategy_name(strategy): strategy for strategy in config.strategies}
+    whole = halved(strategies, results.pools, dict.fromkeys(strategies, (1, 2, 4)), results.thresholds)
+    assert not (tmp_path / "halves.parquet").exists()
+    assert read_halves(tmp_path) == whole
+    assert (tmp_path / "halves.parquet").exists()
+    assert read_halves(tmp_path) == whole
+
+
+def test_what_was_not_counted_is_null_in_the_file_and_nan_again():
+    pool = Pool("q", (None, 0), (0.0, 1.0), float("nan"), (float("nan"), 3.0), None, None)
+    rows = pool_rows({"vote": {"q": pool}})
+    [row] = rows
+    assert row["prompt_tokens"] is None
+    assert row["completion_tokens"] == [None, 3.0]
+    again = pools_of(rows)["vote"]["q"]
+    assert isnan(again.prompt_tokens)
+    assert isnan(again.completion_tokens[0])
+    assert (again.classes, again.credits, again.completion_tokens[1]) == ((None, 0), (0.0, 1.0), 3.0)
