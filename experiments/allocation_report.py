@@ -6,7 +6,7 @@ chosen on one half of the samples and judged on the other, it can take half of t
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -17,7 +17,7 @@ from ttc import estimators, statistics
 from ttc.estimators import BetaStop
 from ttc.pool import Pool
 from ttc.records import Question
-from ttc.statistics import Interval
+from ttc.statistics import Interval, PairedDifference
 
 CONFIDENCES = (0.51, 0.6, 0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 PERMUTATIONS = 200
@@ -47,6 +47,8 @@ class Allocation:
     most: int
     """Samples that one question may take."""
     rows: tuple[Row, ...]
+    added: Mapping[int, PairedDifference] = field(default_factory=dict)
+    """By budget, what predicted difficulty adds to a look at the votes: the gain of both minus that of the votes alone."""
 
     def row(self, method: str, n: int) -> Row:
         """One of them."""
@@ -85,6 +87,7 @@ def compare(
     if names is not None:
         methods |= {PREDICTED: (names, False), BOTH: (names, True)}
     rows: list[Row] = []
+    added: dict[int, PairedDifference] = {}
     rules: dict[str, dict[int, list[Rule]]] = {name: {} for name in methods}
     for n in budgets:
         tokens = n * replays.tokens_per_sample
@@ -95,7 +98,10 @@ def compare(
         tried[HALVES] = _oracle(*split, tokens)
         tried[HINDSIGHT] = _oracle(replays, replays, tokens)
         rows += [_row(name, n, replays, *one, draws) for name, one in tried.items()]
-    return Allocation(len(questions), replays.checkpoints[-1], tuple(rows)), replays, rules
+        if names is not None:
+            above = [tried[name][0] - replays.uniform(tried[name][1]) for name in (BOTH, WATCHED)]
+            added[n] = statistics.paired_difference(*above, replays.cluster_Q, draws=draws)
+    return Allocation(len(questions), replays.checkpoints[-1], tuple(rows), added), replays, rules
 
 
 def _row(name: str, n: int, replays: Replays, credit_Q: FloatArray, tokens: float, draws: int) -> Row:

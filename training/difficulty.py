@@ -150,6 +150,9 @@ class Entry:
     quality: Quality
     gain: Interval
     """Weighted kappa above the majority of each subject, paired."""
+    over_subject: Interval
+    """The same above what the subject alone gives under the same cuts: the majority rarely names a rare level, which costs it
+    kappa whatever is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +274,14 @@ def climb(
         rows = scheme.judged
         clusters, true_Q = [data.clusters[row] for row in rows], data.level_Q[rows]
         base = _out_of_fold(Rung(name="", model="majority"), data, scheme, config.seed)
+        subject = _out_of_fold(Rung(name="", model="ordinal", features=("subject",)), data, scheme, config.seed)
         for rung in usable:
             on_rung(f"{scheme.name}: {rung.name}")
             found = _out_of_fold(rung, data, scheme, config.seed)
             shared = {"levels": len(data.levels), "seed": config.seed, "draws": statistics.DRAWS}
             measured = quality(true_Q, found.levels_Q, found.scores_Q, clusters, **shared)
-            gain = kappa_difference(true_Q, found.levels_Q, base.levels_Q, clusters, **shared)
-            entries.append(Entry(rung.name, scheme.name, rung.reads_policy, measured, gain))
+            above = (kappa_difference(true_Q, found.levels_Q, one.levels_Q, clusters, **shared) for one in (base, subject))
+            entries.append(Entry(rung.name, scheme.name, rung.reads_policy, measured, *above))
             if rung.name == config.primary and scheme is divided[0]:
                 frozen = _freeze(rung, data, rows, found, scheme)
     assert frozen is not None

@@ -44,6 +44,10 @@ def allocate(
     found, replays, rules = allocation_report.compare(questions, pools, names, budgets, most=most)
     for n in budgets:
         Console().print(allocation_table(found, n))
+        if n in found.added:
+            part = found.added[n].interval
+            low, high = (f"{100 * end:+.2f}" for end in (part.low, part.high))
+            print(f"predicted difficulty adds {100 * part.mean:+.2f} points to the votes so far (95 % from {low} to {high})")
     if freeze is not None:
         method = allocation_report.BOTH if names else allocation_report.WATCHED
         seal = frozen.seal if frozen else ""

@@ -72,6 +72,11 @@ def _cell(interval: "Interval", sign: str = "") -> str:
     return f"{interval.mean:{sign}.3f}\n[dim]{interval.low:{sign}.2f}..{interval.high:{sign}.2f}[/dim]"
 
 
+def _against(gain: "Interval") -> str:
+    word = "above" if gain.low > 0 else "below" if gain.high < 0 else "not told apart from"
+    return f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f}) {word}"
+
+
 def confusion_table(ladder: "Ladder") -> "Table":
     """The primary rung's, under the first scheme."""
     from rich import box
@@ -92,11 +97,9 @@ def finding(ladder: "Ladder") -> list[str]:
     lines = []
     for scheme in dict.fromkeys(entry.scheme for entry in ladder.entries):
         entry = ladder.entry(ladder.primary, scheme)
-        gain, kappa = entry.gain, entry.quality.kappa
-        word = "above" if gain.low > 0 else "below" if gain.high < 0 else "not told apart from"
         lines.append(
-            f"{scheme}: {entry.rung} has weighted kappa {kappa.mean:.3f}, {word} the majority of each subject "
-            f"({gain.mean:+.3f}, 95 % from {gain.low:+.3f} to {gain.high:+.3f}, {gain.clusters:,} groups)"
+            f"{scheme}: {entry.rung} has weighted kappa {entry.quality.kappa.mean:.3f}, {_against(entry.gain)} the majority of "
+            f"each subject, and {_against(entry.over_subject)} the subject alone under the same cuts"
         )
     if ladder.left_out:
         lines.append(f"left out for want of an embedder or of samples: {', '.join(ladder.left_out)}")

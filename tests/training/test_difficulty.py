@@ -88,7 +88,7 @@ def test_ordinal_logit_finds_the_weights_and_cuts_that_made_the_levels():
 def test_a_model_predicts_what_its_features_show_and_nothing_from_noise(kind):
     rng = np.random.default_rng(0)
     level_Q = rng.integers(0, 3, 400)
-    for told, low, high in ((1.0, 0.6, 1.0), (0.0, -0.2, 0.2)):
+    for told, low, high in ((1.0, 0.6, 1.0), (0.0, -0.3, 0.3)):
         table = told * level_Q[:, None] + rng.normal(scale=0.5, size=(400, 3))
         found = predict(kind, table[:300], level_Q[:300], NAMES[:300], table[300:], levels=3)
         assert low < cohen_kappa_score(level_Q[300:], found.levels_Q, weights="quadratic") < high
@@ -127,8 +127,8 @@ def questions(count: int) -> list[Question]:
             f"q{n}",
             "exam",
             "open",
-            " ".join(["word"] * int(10 * level + rng.integers(5, 9))),
-            fields={"topic_difficulty": ("Easy", "Medium", "Hard")[level], "subject": "ABC"[n % 3]},
+            " ".join([f"word{n}"] * int(10 * level + rng.integers(5, 9))),
+            fields={"topic_difficulty": ("Easy", "Medium", "Hard")[level], "subject": "ABC"[n // 3 % 3]},
             source=f"page {n // 3}",
         )
         for n, level in enumerate(rng.integers(0, 3, count))
@@ -167,7 +167,7 @@ def test_levels_without_an_order_are_asked_for():
 
 
 def test_a_config_names_its_first_mistake():
-    with pytest.raises(UserError, match="config c.yaml: .*there is no rung 'boasting'"):
+    with pytest.raises(UserError, match="there is no rung 'boasting'"):
         validate({"outputs": ["x"], "primary": "boasting"}, "c.yaml")
 
 
@@ -192,19 +192,18 @@ def test_words_of_the_pocket_exam_give_its_steps_away():
 
 @pytest.mark.parametrize(("sees", "right"), [("text", True), ("image", False)])
 def test_a_head_learns_from_what_it_sees_alone(sees, right):
-    asked = [exam.question(exam.problem("train", "Tables", index)) for index in range(72)]
+    asked = [exam.question(exam.problem("train", "Tables", index)) for index in range(60)]
     hard_Q = np.array([int(question.fields["topic_difficulty"] == "Hard") for question in asked])
     head = Head(sees=sees, epochs=4, batch=8, learning_rate=3e-3)
-    found = by_head(head, asked[:48], hard_Q[:48], NAMES[:48], asked[48:], levels=2)
-    assert (np.corrcoef(found.scores_Q, hard_Q[48:])[0, 1] > 0.8) == right
+    found = by_head(head, asked[:42], hard_Q[:42], NAMES[:42], asked[42:], levels=2)
+    assert (np.corrcoef(found.scores_Q, hard_Q[42:])[0, 1] > 0.8) == right
 
 
 def test_policy_features_of_released_outputs_use_every_reply(shared):
     from ttc import outputs
 
-    path = shared / "data/mmmu_pro/sample.jsonl"
-    read = outputs.read(path, "mmmu_pro")
-    asked = read.exam("mmmu_pro").questions
+    read = outputs.read(shared / "data/mmmu_pro/gpt-4o_standard(10 options)_direct.jsonl", "mmmu_pro")
+    asked = read.exam("mmmu_pro").questions[:50]
     tried = tried_of(asked, [*read.replies, *read.replies])
     assert tried is not None
     assert {len(one.credits) for one in tried.values()} == {2}
