@@ -1,0 +1,167 @@
+"""`ttc errors` and `ttc profile` on pocket questions answered by script, and profiles against sums worked out by hand."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+import yaml
+
+from experiments.mistakes import open_run, read_kinds, wrong_replies
+from experiments.profiles import calibrated, kind_shares, profile, what_is_mended
+from training.errors import pocket_kind
+from training.pocket_planted import planted
+from ttc.pocket import exam
+from ttc.statistics import mcnemar_p
+
+SAMPLES = 6
+
+
+@pytest.fixture
+def pocket(tmp_path: Path, ttc: Callable) -> Path:
+    """A run over 60 pocket questions whose replies have an error put in."""
+    rng = Random(0)
+    replies = {one.id: [planted(one, rng) for _ in range(SAMPLES)] for one in exam.problems("validation", ("Tables",))}
+    benchmark = {"kind": "pocket", "split": "validation", "subjects": ["Tables"]}
+    return finished(tmp_path, ttc, benchmark, replies, [{"kind": "vote", "n": SAMPLES}])
+
+
+def finished(folder: Path, ttc: Callable, benchmark: dict, replies: dict, strategies: list, **more) -> Path:
+    """The folder of a run that says these replies."""
+    settings = {"benchmark": benchmark, "backend": {"kind": "scripted", "replies": replies | {"*": ["Answer: 1"]}}}
+    settings |= {"strategies": strategies, "bank": str(folder / "bank"), **more}
+    name = f"run_{len(list(folder.glob('*.yaml')))}"
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(settings))
+    ended = ttc("run", folder / f"{name}.yaml", "--out", folder / name)
+    assert ended.code == 0, ended.err
+    return folder / name
+
+
+def test_the_exams_truth_is_written_and_the_classifier_held_against_it(pocket, ttc):
+    ended = ttc("errors", pocket, "--labels", "truth", "--curve", 60, "--most", 150)
+    assert ended.code == 0, ended.err
+    assert "macro-F1" in ended.out
+    assert "60 labels" in ended.out
+    assert "Cohen's kappa" in ended.out
+    written = read_kinds(pocket)
+    true = {reply.id: pocket_kind(reply) for reply in wrong_replies(open_run(pocket))}
+    assert {id: one.kind for id, one in written.items()} == true
+    ended = ttc("profile", pocket, "--by", "topic_difficulty", "--json", pocket / "profile.json")
+    assert ended.code == 0, ended.err
+    found = json.loads((pocket / "profile.json").read_text())
+    everything = next(row for row in found["shares"] if row["group"] == "all")
+    assert everything["wrong"] == len(true)
+    shares = {kind: one["mean"] for kind, one in everything["shares"].items()}
+    assert shares == pytest.approx({kind: count / len(true) for kind, count in Counter(true.values()).items()})
+    for row in found["mended"]:
+        assert sum(row[fate]["mean"] for fate in ("mended", "selection", "capability")) == pytest.approx(1)
+
+
+def test_a_few_labels_by_people_teach_the_rest(pocket, ttc):
+    replies = wrong_replies(open_run(pocket))
+    folder = pocket / "annotations"
+    folder.mkdir()
+    rows = [{"id": one.id, "question": one.question.id, "kind": pocket_kind(one)} for one in replies[::3]]
+    (folder / "ann.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert ttc("errors", pocket).code == 0
+    written = read_kinds(pocket)
+    assert len(written) == len(replies)
+    guessed = [one for one in replies if written[one.id].source == "classifier"]
+    assert len(guessed) > len(rows)
+    assert sum(written[one.id].kind == pocket_kind(one) for one in guessed) > 0.6 * len(guessed)
+
+
+def test_a_judge_labels_and_is_held_against_the_truth(pocket, ttc, tmp_path):
+    judge = {"backend": {"kind": "scripted", "replies": ['So: {"kind": "logic"}']}, "votes": 1}
+    (tmp_path / "judge.yaml").write_text(yaml.safe_dump(judge))
+    ended = ttc("errors", pocket, "--labels", tmp_path / "judge.yaml")
+    assert ended.code == 0, ended.err
+    assert "judge against the truth" in ended.out
+    assert {(one.kind, one.source) for one in read_kinds(pocket).values()} == {("logic", "judge")}
+
+
+def test_without_labels_the_way_out_is_told(tmp_path, ttc):
+    (tmp_path / "q.jsonl").write_text(json.dumps({"id": "q", "question": "?", "gold": "7"}))
+    benchmark = {"kind": "jsonl", "path": str(tmp_path / "q.jsonl")}
+    run = finished(tmp_path, ttc, benchmark, {"q": ["Answer: 8"]}, [{"kind": "cot"}])
+    ended = ttc("errors", run)
+    assert ended.code == 2
+    assert "ttc annotate" in ended.err
+    assert "use truth, annotations" in ttc("errors", run, "--labels", "nobody.yaml").err
+    assert "is not known" in ttc("errors", run, "--labels", "truth").err
+
+
+def test_gains_and_losses_are_counted_and_tested_as_pairs(tmp_path, ttc):
+    first, other = [1] * 12 + [0] * 8 + [1] * 4, [1] * 8 + [0] * 4 + [1] * 8 + [1] * 4
+    runs = []
+    rows = [
+        {"id": f"q{n}", "question": f"{n}?", "gold": "7", "topic_difficulty": "Easy" if n < 12 else "Hard"} for n in range(24)
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for right in (first, other):
+        replies = {f"q{n}": [f"Answer: {7 if hit else 3}"] for n, hit in enumerate(right)}
+        benchmark = {"kind": "jsonl", "path": str(tmp_path / "q.jsonl")}
+        runs.append(finished(tmp_path, ttc, benchmark, replies, [{"kind": "cot", "greedy": False}]))
+    found = profile(runs, fields=("topic_difficulty",))
+    whole, easy, hard = found.trades[0].rows
+    assert (whole.first, whole.other, whole.gained, whole.lost) == pytest.approx((16 / 24, 20 / 24, 8 / 24, 4 / 24))
+    assert whole.p == pytest.approx(mcnemar_p(other, first))
+    assert whole.union == 1
+    assert (easy.value, easy.gained, easy.lost) == ("Easy", 0, pytest.approx(4 / 12))
+    assert (hard.value, hard.gained, hard.lost) == ("Hard", pytest.approx(8 / 12), 0)
+    assert easy.adjusted_p >= easy.p
+    assert found.overlap is not None
+    assert found.overlap.reached == 1
+    assert found.overlap.members[0].alone == pytest.approx(8 / 24)
+
+
+def test_more_samples_mend_what_the_vote_then_gets_right(tmp_path, ttc):
+    """Of three questions with a wrong reply of a kind: outvoted, outvoting, and never right."""
+    rows = [{"id": f"q{n}", "question": f"{n}?", "gold": "7"} for n in range(30)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    fates = (["Answer: 7", "Answer: 7", "Answer: 3"], ["Answer: 7", "Answer: 3", "Answer: 3"], ["Answer: 3"] * 3)
+    replies = {f"q{n}": fates[n % 3] for n in range(30)}
+    benchmark = {"kind": "jsonl", "path": str(tmp_path / "q.jsonl")}
+    run = open_run(finished(tmp_path, ttc, benchmark, replies, [{"kind": "vote", "n": 3}]))
+    kinds = {reply.id: "logic" for reply in wrong_replies(run)}
+    (logic,) = what_is_mended("run", run, kinds)
+    # 1, 2 and 3 wrong replies of 6
+    assert (logic.wrong, logic.n) == (60, 3)
+    assert (logic.mended.mean, logic.selection.mean, logic.capability.mean) == pytest.approx((1 / 6, 2 / 6, 3 / 6))
+    (agreement,) = calibrated("run", run)
+    # shares 2/3, 2/3, 1 against right, wrong, wrong
+    assert agreement.quality.brier == pytest.approx((1 / 9 + 4 / 9 + 1) / 3)
+    (share,) = kind_shares("run", run, kinds, ())
+    assert share.shares["logic"].mean == 1
+
+
+def test_runs_over_different_data_are_not_compared(tmp_path, ttc):
+    runs = []
+    for gold in ("7", "8"):
+        (tmp_path / f"{gold}.jsonl").write_text(json.dumps({"id": "q", "question": "?", "gold": gold}))
+        benchmark = {"kind": "jsonl", "path": str(tmp_path / f"{gold}.jsonl")}
+        runs.append(finished(tmp_path, ttc, benchmark, {"q": ["Answer: 7"]}, [{"kind": "cot"}]))
+    ended = ttc("profile", *runs)
+    assert ended.code == 2
+    assert "different data" in ended.err
+    assert ttc("profile", *runs, "--force").code == 0
+
+
+@pytest.mark.slow
+def test_gpt_4o_with_and_without_thinking(shared, tmp_path, ttc):
+    """Released outputs on MMMU-Pro: thinking gains 350 questions and loses 140."""
+    runs = []
+    for style in ("direct", "cot"):
+        config = tmp_path / f"{style}.yaml"
+        outputs = shared / "data" / "mmmu_pro" / f"gpt-4o_standard(10 options)_{style}.jsonl"
+        assert ttc("import", outputs, "--style", style, "--bank", tmp_path / "bank", "-o", config).code == 0
+        assert ttc("run", config, "--out", tmp_path / style).code == 0
+        runs.append(tmp_path / style)
+    found = profile(runs, fields=("topic_difficulty",))
+    whole, *levels = found.trades[0].rows
+    assert whole.questions == 1730
+    assert (round(1730 * whole.gained), round(1730 * whole.lost)) == (350, 140)
+    assert [row.value for row in levels] == ["Easy", "Medium", "Hard"]
+    assert all(row.gained > row.lost for row in levels)
