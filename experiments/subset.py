@@ -46,8 +46,10 @@ class Results:
         """From the folders of finished runs.
 
         Raises:
-            UserError: a run has other questions than the first.
+            UserError: not a finished run, or one with other questions than the first.
         """
+        for run in runs:
+            folder.read_manifest(run)
         credits = [folder.read_credits(run) for run in runs]
         asked = tuple(questions or folder.read_outcomes(runs[0])[0])
         ids = [question.id for question in asked]

@@ -36,6 +36,10 @@ def load(config: Difficulty, tried: Mapping[str, Tried] | None = None) -> tuple[
     if both := {question.id for question in first} & {question.id for question in questions}:
         raise UserError(f"learn_from: question {min(both)} is among those judged, too; name another split")
     asked = (*first, *questions)
+    if tried and (absent := {question.id for question in questions} - tried.keys()):
+        raise UserError(
+            f"run: {len(absent):,} questions of the exam are not in it, such as {min(absent)}; run it on all of them"
+        )
     embeddings = None
     if config.embedder is not None:
         from training.difficulty_embeddings import embed_questions
