@@ -70,7 +70,8 @@ def best_of_orders(scores: Sequence[float | None], orders_MN: NDArray[np.int64],
     """member_MN: the m best of the first k of each permutation; ties go to the earlier, as in a live run."""
     require_budget(k, len(scores))
     first_MK = orders_MN[:, :k]
-    places_MK = np.argsort(ranks(scores)[first_MK], axis=1, kind="stable")[:, :m]
+    rank_N = ranks(scores).astype(np.min_scalar_type(len(scores)))  # a stable sort of short integers goes by digits
+    places_MK = np.argsort(rank_N[first_MK], axis=1, kind="stable")[:, :m]
     member_MN = np.zeros(orders_MN.shape, dtype=bool)
     np.put_along_axis(member_MN, np.take_along_axis(first_MK, places_MK, axis=1), True, axis=1)
     return member_MN

@@ -45,10 +45,11 @@ class WeightedPool:
     @cached_property
     def _votes(self) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
         """casts_NJ, who votes for what; weight_N; credit_J."""
-        names = list(dict.fromkeys(answer for answer in self.answers if answer is not None))
+        number = {name: j for j, name in enumerate(dict.fromkeys(answer for answer in self.answers if answer is not None))}
         votes_N = np.array([weight is not None for weight in self.weights], dtype=bool)
         weight_N = np.array([0.0 if weight is None else weight for weight in self.weights], dtype=float)
-        of_NJ = np.array([[answer == name for name in names] for answer in self.answers], dtype=bool)
+        class_N = np.array([-1 if answer is None else number[answer] for answer in self.answers])
+        of_NJ = class_N[:, None] == np.arange(len(number))
         credit_J = np.asarray(self.credits, dtype=float) @ of_NJ / of_NJ.sum(axis=0)
         return of_NJ & votes_N[:, None], weight_N, credit_J
 

@@ -1,8 +1,8 @@
 """A weighted vote among the samples that the model is surest of."""
 
-from dataclasses import replace
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from ttc import estimators, select
@@ -47,8 +47,9 @@ class DeepConf(Verified, frozen=True, extra="forbid"):
             member_SN, chance_S = estimators.best_sets(scores, k, m)
         else:
             member_SN = estimators.best_of_orders(scores, orders(pool.n, pool.question_id), k, m)
-            chance_S = [1 / len(member_SN)] * len(member_SN)
+            chance_S = np.full(len(member_SN), 1 / len(member_SN))
         weighted = estimators.WeightedPool(pool.classes, pool.credits, scores)
-        covering = replace(weighted, credits=pool.answered)
-        credit, coverage = (float(one.subset_credits(member_SN) @ chance_S) for one in (weighted, covering))
+        votes_N = [answer is not None and score is not None for answer, score in zip(pool.classes, scores, strict=True)]
+        credit = float(weighted.subset_credits(member_SN) @ chance_S)
+        coverage = float(member_SN[:, votes_N].any(axis=1) @ chance_S)
         return pools.outcome(pool, k, credit=credit, coverage=coverage, verifier=self.verifier)
