@@ -195,14 +195,14 @@ class Course:
         rank_F, start_M = rank_MJ.ravel(), np.arange(len(orders_MN)) * rank_MJ.shape[1]
         best_M, second_M = np.zeros((2, len(orders_MN)), dtype=np.int64)
         winner_M = np.full(len(orders_MN), -1)
-        for i, answer_M in enumerate(answer_NM):
-            place_M = np.where(answer_M < 0, len(number), answer_M) + start_M
+        place_NM = np.where(answer_NM < 0, len(number), answer_NM) + start_M
+        for i, (answer_M, place_M) in enumerate(zip(answer_NM, place_NM, strict=True)):
             old_M = rank_F[place_M]
-            mine_M = np.where(answer_M < 0, 0, old_M + vote - i * (old_M == 0))
+            mine_M = (old_M + vote - i * (old_M == 0)) * (answer_M >= 0)
             rank_F[place_M] = mine_M
-            leads_M = mine_M > best_M
-            second_M = np.where(leads_M, np.where(answer_M == winner_M, second_M, best_M), np.maximum(second_M, mine_M))
-            best_M, winner_M = np.where(leads_M, mine_M, best_M), np.where(leads_M, answer_M, winner_M)
+            second_M = np.maximum(second_M, np.minimum(best_M, mine_M) * (answer_M != winner_M))
+            winner_M = np.where(mine_M > best_M, answer_M, winner_M)
+            best_M = np.maximum(best_M, mine_M)
             best_NM[i], second_NM[i], winner_NM[i] = best_M, second_M, winner_M
         return cls(class_N, orders_MN, answer_NM, -(-best_NM // vote), -(-second_NM // vote), winner_NM)
 
