@@ -48,17 +48,27 @@ class Results:
         Raises:
             UserError: not a finished run, or one with other questions than the first.
         """
-        for run in runs:
-            folder.read_manifest(run)
-        credits = [folder.read_credits(run) for run in runs]
-        asked = tuple(questions or folder.read_outcomes(runs[0])[0])
-        ids = [question.id for question in asked]
-        for run, found in zip(runs, credits, strict=True):
-            if found.keys() != set(ids):
-                raise UserError(f"run {run}: it has other questions than {runs[0]}; a subset needs runs on the same exam")
-        rows = [[found[id] for id in ids] for found in credits]
-        right = np.array([[sum(one) for one in row] for row in rows])
-        return cls(asked, tuple(run.name for run in runs), right, np.array([[len(one) for one in row] for row in rows], float))
+        asked, credits = _credits(runs, questions)
+        return cls._of(asked, runs, credits)
+
+    @classmethod
+    def halves(cls, runs: Sequence[Path]) -> "tuple[Results, Results]":
+        """From the samples with an even and with an odd index; twice all of them where a question has one only.
+
+        Raises:
+            UserError: as `read`.
+        """
+        asked, credits = _credits(runs, None)
+        single = any(len(one) < 2 for row in credits for one in row)
+        first, second = (
+            cls._of(asked, runs, credits if single else [[one[which::2] for one in row] for row in credits]) for which in (0, 1)
+        )
+        return first, second
+
+    @classmethod
+    def _of(cls, asked: tuple[Question, ...], runs: Sequence[Path], credits: Sequence[Sequence[Sequence[float]]]) -> "Results":
+        right, n = (np.array([[count(one) for one in row] for row in credits], dtype=float) for count in (sum, len))
+        return cls(asked, tuple(run.name for run in runs), right, n)
 
     @property
     def accuracy_V(self) -> FloatArray:
@@ -225,31 +235,39 @@ def judge(items: Items, results: Results, rows: IntArray, *, fitted: bool) -> Ju
 
 
 def subset(
-    learning: Results, judging: Results, count: int, *, prior: Mapping[str, float] | None = None, seed: int = 0
+    learning: tuple[Results, Results],
+    judging: Results,
+    count: int,
+    *,
+    prior: Mapping[str, float] | None = None,
+    seed: int = 0,
 ) -> Subset:
     """Choose by some runs, and judge by others.
 
     Args:
+        learning: of the same runs, two independent sets of samples: the first chooses and the second measures. Measured by what
+            chose them, the questions that looked best by luck would seem to tell more than they do.
         prior: predicted difficulty by question id.
 
     Raises:
         UserError: too few runs, or too many questions asked for.
     """
-    if len(learning.names) < 2 or len(judging.names) < 2:
+    if len(learning[0].names) < 2 or len(judging.names) < 2:
         raise UserError("subset: two runs or more are needed to learn from, and two or more to judge by")
-    prior_Q = np.array([prior[question.id] for question in learning.questions]) if prior else None
-    items = Items.fit(learning, prior_Q)
-    strata = [str(question.fields.get("subject", "")) for question in learning.questions]
-    rows = choose(items, strata, count)
+    asked = judging.questions
+    prior_Q = np.array([prior[question.id] for question in asked]) if prior else None
+    chooses, measures = (Items.fit(one, prior_Q) for one in learning)
+    strata = [str(question.fields.get("subject", "")) for question in asked]
+    rows = choose(chooses, strata, count)
     drawn = [_at_random(strata, count, np.random.default_rng([seed, draw])) for draw in range(RANDOM)]
-    plain, fitted = ([judge(items, judging, one, fitted=how) for one in drawn] for how in (False, True))
+    plain, fitted = ([judge(measures, judging, one, fitted=how) for one in drawn] for how in (False, True))
     return Subset(
-        tuple(learning.questions[row].id for row in rows),
-        learning.names,
+        tuple(asked[row].id for row in rows),
+        learning[0].names,
         judging.names,
-        not set(learning.names) & set(judging.names),
+        not set(learning[0].names) & set(judging.names),
         tuple(judging.accuracy_V.tolist()),
-        judge(items, judging, rows, fitted=True),
+        judge(measures, judging, rows, fitted=True),
         _mean(plain),
         _mean(fitted),
     )

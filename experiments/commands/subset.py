@@ -30,12 +30,13 @@ def subset(
     from training.difficulty_frozen import read
     from ttc.errors import UserError
 
-    learning = Results.read(runs)
-    judging = Results.read(judge, learning.questions) if judge else learning
+    learning = Results.halves(runs)
+    asked = learning[0].questions
+    judging = Results.read(judge or runs, asked)
     prior = None
     if predictions is not None:
         prior = {id: one.score for id, one in read(predictions).questions.items()}
-        if absent := [question.id for question in learning.questions if question.id not in prior]:
+        if absent := [question.id for question in asked if question.id not in prior]:
             raise UserError(f"predictions {predictions}: {len(absent):,} questions are not in it, such as {absent[0]}")
     found = compute(learning, judging, questions, prior=prior, seed=seed)
     console = Console()

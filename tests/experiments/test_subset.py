@@ -24,6 +24,7 @@ def runs(names: str, abilities: list[float], n: int = 6) -> Results:
 
 
 LEARNING = runs("abcdefg", [-1.2, -0.8, -0.4, 0.0, 0.4, 0.8, 1.2])
+HALVES = LEARNING, runs("abcdefg", [-1.2, -0.8, -0.4, 0.0, 0.4, 0.8, 1.2], n=5)
 JUDGING = runs("uvwxyz", [-0.9, -0.5, -0.1, 0.3, 0.6, 1.0])
 
 
@@ -52,7 +53,7 @@ def test_predicted_difficulty_helps_where_runs_say_little():
 
 
 def test_chosen_questions_order_new_models_better_than_random_ones_and_with_less_error():
-    found = subset(LEARNING, JUDGING, 50)
+    found = subset(HALVES, JUDGING, 50)
     assert found.is_apart
     assert found.chosen.ordered > found.chance.ordered
     assert found.chosen.error < found.chance.error
@@ -81,13 +82,14 @@ def test_every_subject_has_its_share():
 
 def test_too_many_questions_and_too_few_runs_are_refused():
     with pytest.raises(UserError, match="--questions 300"):
-        subset(LEARNING, JUDGING, 300)
+        subset(HALVES, JUDGING, 300)
     with pytest.raises(UserError, match="two runs or more"):
-        subset(runs("a", [0.0]), JUDGING, 10)
+        subset((runs("a", [0.0]),) * 2, JUDGING, 10)
 
 
 def test_runs_on_other_questions_are_refused(monkeypatch):
     credits = {Path("one"): {"q0": [1.0], "q1": [0.0]}, Path("two"): {"q0": [1.0], "q2": [0.0]}}
     monkeypatch.setattr(module.folder, "read_credits", lambda run: credits[run])
+    monkeypatch.setattr(module.folder, "read_manifest", lambda run: {})
     with pytest.raises(UserError, match="run two: it has other questions than one"):
         Results.read([Path("one"), Path("two")], ASKED[:2])
