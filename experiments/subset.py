@@ -12,6 +12,7 @@ V runs, Q questions, G grid points of ability.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,22 @@ class Results:
         return (self.right_VQ / self.n_VQ).mean(axis=1)
 
 
-@dataclass(frozen=True, slots=True)
+def _credits(
+    runs: Sequence[Path], questions: Sequence[Question] | None
+) -> tuple[tuple[Question, ...], list[list[list[float]]]]:
+    """The questions, and of every run the credits of each question's samples."""
+    for run in runs:
+        folder.read_manifest(run)
+    asked, found = tuple(questions or folder.read_outcomes(runs[0])[0]), []
+    for run in runs:
+        by_id = folder.read_credits(run)
+        if by_id.keys() != {question.id for question in asked}:
+            raise UserError(f"run {run}: it has other questions than {runs[0]}; a subset needs runs on the same exam")
+        found.append([by_id[question.id] for question in asked])
+    return asked, found
+
+
+@dataclass(frozen=True)
 class Items:
     """What the runs learned from say of each question."""
 
@@ -120,10 +136,15 @@ class Items:
 
     def accuracy(self, right_Q: FloatArray, n_Q: FloatArray, rows: IntArray) -> float:
         """Expected accuracy over all questions of a run that is known on some of them only."""
+        right_GQ, wrong_GQ, accuracy_G = self._on_grid
+        likelihood_G = right_GQ[:, rows] @ right_Q[rows] + wrong_GQ[:, rows] @ (n_Q[rows] - right_Q[rows]) - GRID**2 / 2
+        return float(accuracy_G[likelihood_G.argmax()])
+
+    @cached_property
+    def _on_grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Log-probabilities of a right and of a wrong sample, and the accuracy over all questions, at each ability."""
         probability_GQ = np.clip(self.probability_GQ(GRID), 1e-9, 1 - 1e-9)
-        seen_GQ = probability_GQ[:, rows]
-        likelihood_G = np.log(seen_GQ) @ right_Q[rows] + np.log1p(-seen_GQ) @ (n_Q[rows] - right_Q[rows]) - GRID**2 / 2
-        return float(probability_GQ[likelihood_G.argmax()].mean())
+        return np.log(probability_GQ), np.log1p(-probability_GQ), probability_GQ.mean(axis=1)
 
 
 def _loss(x: FloatArray, right_VQ: FloatArray, n_VQ: FloatArray, center_Q: FloatArray) -> tuple[float, FloatArray]:
