@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 RANDOM = 200
-"""Random subsets to compare with."""
+"""Random subsets."""
 GRID = np.linspace(-5, 5, 401)
 SPREAD_DISCRIMINATION, SPREAD_DIFFICULTY = 0.5, 2.0
 """Standard deviations of log a and of b beforehand: what few runs do not show stays near the mean."""
