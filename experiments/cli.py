@@ -11,6 +11,7 @@ from experiments.commands import (
     bank,
     chains,
     cost,
+    curriculum,
     difficulty_model,
     ensemble,
     errors,
@@ -53,6 +54,7 @@ app.command("errors")(errors.errors)
 app.command("profile")(profile.profile)
 app.command("chains")(chains.chains)
 app.command("train")(train.train)
+app.command("curriculum")(curriculum.curriculum)
 app.command("score")(score.score)
 app.command("audit")(score.audit)
 app.command("import")(imports.import_outputs)
