@@ -40,10 +40,9 @@ def finished(folder: Path, ttc: Callable, benchmark: dict, replies: dict, strate
 
 
 def test_the_exams_truth_is_written_and_the_classifier_held_against_it(pocket, ttc):
-    ended = ttc("errors", pocket, "--labels", "truth", "--curve", 60, "--most", 150)
+    ended = ttc("errors", pocket, "--labels", "truth", "--most", 80)
     assert ended.code == 0, ended.err
     assert "macro-F1" in ended.out
-    assert "60 labels" in ended.out
     assert "Cohen's kappa" in ended.out
     written = read_kinds(pocket)
     true = {reply.id: pocket_kind(reply) for reply in wrong_replies(open_run(pocket))}
@@ -150,6 +149,7 @@ def test_runs_over_different_data_are_not_compared(tmp_path, ttc):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_gpt_4o_with_and_without_thinking(shared, tmp_path, ttc):
     """Released outputs on MMMU-Pro: thinking gains 350 questions and loses 140."""
     runs = []
