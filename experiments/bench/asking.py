@@ -1,4 +1,4 @@
-"""Questions of the pocket exam as requests to an engine, without a bank; nothing here needs pyarrow or DuckDB."""
+"""Questions of the pocket exam as requests to an engine, without a bank; nothing here needs pyarrow, DuckDB or PyAV."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -11,10 +11,11 @@ from ttc.records import Request, Sample, Sampling
 
 
 def pocket_requests(model: Checkpoint, questions: int, n: int, sampling: Sampling) -> list[Request]:
-    """The first questions of the validation split, asked for chains of thought, images decoded."""
+    """The first questions of the validation split about images, asked for chains of thought, images decoded."""
     identity = model.identity()
+    subjects = tuple(name for name, subject in exam.SUBJECTS.items() if not subject.is_video)
     requests = []
-    for problem in islice(exam.problems("validation"), questions):
+    for problem in islice(exam.problems("validation", subjects), questions):
         question = exam.question(problem)
         prompt = prompts.render(question, style="cot")
         images = tuple(media.load_images(part) for part in prompt.media_parts)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from ttc import keys
-from ttc.bank import Bank
 from ttc.errors import UserError
 from ttc.protocols import Inbox
 from ttc.records import Request, Sample
 
 if TYPE_CHECKING:
+    from ttc.bank import Bank
     from ttc.compute import ModelShape
 
 
@@ -60,7 +60,7 @@ class Archive(BaseModel, frozen=True, extra="forbid"):
         """Raises UserError where there is no such bank."""
         return ArchiveEngine(self.path, self._bank())
 
-    def check(self, draw: str, wanted: Mapping[str, int], own: Bank) -> None:
+    def check(self, draw: str, wanted: Mapping[str, int], own: "Bank") -> None:
         """See that the archive holds what a draw wants and the run's own bank lacks.
 
         Args:
@@ -88,7 +88,7 @@ class Archive(BaseModel, frozen=True, extra="forbid"):
             + ", or draw the rest with the engine that they are from"
         )
 
-    def _elsewhere(self, bank: Bank, described: str) -> str:
+    def _elsewhere(self, bank: "Bank", described: str) -> str:
         """What the bank holds on the question of a request that it does not have."""
         asked = json.loads(described)
         query = "SELECT description FROM requests WHERE json_extract(description, '$.question') = ?::JSON"
@@ -105,16 +105,18 @@ class Archive(BaseModel, frozen=True, extra="forbid"):
         with self._bank().sql() as connection:
             return [json.loads(text) for (text,) in connection.execute(query).fetchall()]
 
-    def _bank(self) -> Bank:
+    def _bank(self) -> "Bank":
         if not self.path.is_dir():
             raise UserError(f"backend.path {self.path} is not a folder; name the bank of a run, such as runs/bank")
+        from ttc.bank import Bank  # needs pyarrow, which a machine that only measures may lack
+
         return Bank(self.path)
 
 
 class ArchiveEngine:
     """See `ttc.protocols.Engine`. Samples keep the name of the engine that drew them."""
 
-    def __init__(self, path: Path, bank: Bank) -> None:
+    def __init__(self, path: Path, bank: "Bank") -> None:
         self.name = f"bank {path.name}"
         self._path, self._bank = path, bank
 
