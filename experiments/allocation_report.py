@@ -81,7 +81,7 @@ def compare(
     replays = Replays.of(questions, pools, most)
     found = [pools[question.id] for question in questions]
     early = _early(found, replays.checkpoints[-1])
-    split = tuple(Replays.of(questions, {id: half(pool, which) for id, pool in pools.items()}, most) for which in (0, 1))
+    first, second = (Replays.of(questions, {id: half(pool, which) for id, pool in pools.items()}, most) for which in (0, 1))
     everyone = [""] * len(questions)
     methods = {WATCHED: (everyone, True)}
     if names is not None:
@@ -95,12 +95,12 @@ def compare(
         for name, (groups, watches) in methods.items():
             credit_Q, cost_Q, rules[name][n] = cross_fitted(replays, groups, replays.tokens_per_sample, n, watches=watches)
             tried[name] = credit_Q, float(cost_Q.mean())
-        tried[HALVES] = _oracle(*split, tokens)
+        tried[HALVES] = _oracle(first, second, tokens)
         tried[HINDSIGHT] = _oracle(replays, replays, tokens)
         rows += [_row(name, n, replays, *one, draws) for name, one in tried.items()]
         if names is not None:
-            above = [tried[name][0] - replays.uniform(tried[name][1]) for name in (BOTH, WATCHED)]
-            added[n] = statistics.paired_difference(*above, replays.cluster_Q, draws=draws)
+            both, watched = (tried[name][0] - replays.uniform(tried[name][1]) for name in (BOTH, WATCHED))
+            added[n] = statistics.paired_difference(both, watched, replays.cluster_Q, draws=draws)
     return Allocation(len(questions), replays.checkpoints[-1], tuple(rows), added), replays, rules
 
 

@@ -245,7 +245,7 @@ def judge(items: Items, results: Results, rows: IntArray, *, fitted: bool) -> Ju
     full, found = results.accuracy_V, np.array(seen)
     above, below = np.triu_indices(len(full), 1)
     agrees = np.sign(full[above] - full[below]) * np.sign(found[above] - found[below])
-    tau = float(kendalltau(full, found).statistic)
+    tau = float(kendalltau(full, found).statistic)  # pyright: ignore[reportAttributeAccessIssue]
     return Judged(
         tuple(seen),
         float((agrees + 1).mean() / 2),
