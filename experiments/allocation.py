@@ -83,7 +83,8 @@ class Replays:
     def rows(self, rows: IntArray) -> "Replays":
         """Of some of the questions."""
         columns = (self.credit_QTM, self.cost_QTM, self.first_QTM, self.second_QTM, self.vote_QK)
-        return Replays(self.checkpoints, *(c[rows] for c in columns), tuple(self.cluster_Q[row] for row in rows))
+        credit, cost, first, second, vote = (column[rows] for column in columns)
+        return Replays(self.checkpoints, credit, cost, first, second, vote, tuple(self.cluster_Q[row] for row in rows))
 
     def states(self, at: int, *, watches: bool) -> IntArray:
         """state_QM at a checkpoint as one number; 0 everywhere where the votes are not looked at."""

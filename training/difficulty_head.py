@@ -8,7 +8,7 @@ B questions, H width, L levels.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,8 +156,8 @@ class _Course:
         from ttc.backends.decoding import collate
 
         inputs = collate(encoded, self._device, self._dtype)
-        core = self._model.model  # the output layer over the vocabulary is not needed
-        state_BH = core(**inputs, use_cache=False).last_hidden_state[:, -1]  # pyright: ignore[reportCallIssue]
+        core: Any = self._model.model  # the output layer over the vocabulary is not needed
+        state_BH = core(**inputs, use_cache=False).last_hidden_state[:, -1]
         return self._reader(state_BH.float())
 
     def _batches(self, encoded: "Sequence[Encoded]", epoch: int) -> Iterator[list[int]]:

@@ -8,7 +8,10 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from collections.abc import Mapping
+
     from experiments.allocation_report import Allocation
+    from training.difficulty_frozen import Prediction
     from ttc.records import Question
 
 
@@ -57,7 +60,9 @@ def allocate(
         json.write_text(found.to_json(), encoding="utf-8")
 
 
-def groups_of(questions: "tuple[Question, ...]", predicted: dict, by_subject: bool, where: Path) -> list[str]:
+def groups_of(
+    questions: "tuple[Question, ...]", predicted: "Mapping[str, Prediction]", by_subject: bool, where: Path
+) -> list[str]:
     """Name of each question's group: its predicted level, and its subject where asked for.
 
     Raises:
