@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from collections.abc import Mapping
+
+    from rich.table import Table
 
     from experiments.allocation_report import Allocation
     from training.difficulty_frozen import Prediction
