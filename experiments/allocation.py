@@ -70,10 +70,11 @@ class Replays:
             raise UserError("allocation needs the same number of samples of every question; finish the run first")
         marks = checkpoints_up_to(min(most or found[0].n, found[0].n))
         parts = [_replayed(pool, np.array(marks)) for pool in found]
-        columns = [np.stack(column) for column in zip(*parts, strict=True)]
-        if np.isnan(columns[1]).any():
+        credit, cost, first, second, vote = (np.stack(column) for column in zip(*parts, strict=True))
+        if np.isnan(cost).any():
             raise UserError("allocation is a matter of tokens, and some replies here were not counted")
-        return cls(marks, *columns, tuple(question.cluster or question.id for question in questions))
+        clusters = tuple(question.cluster or question.id for question in questions)
+        return cls(marks, credit, cost, first, second, vote, clusters)
 
     @property
     def tokens_per_sample(self) -> float:
@@ -82,9 +83,15 @@ class Replays:
 
     def rows(self, rows: IntArray) -> "Replays":
         """Of some of the questions."""
-        columns = (self.credit_QTM, self.cost_QTM, self.first_QTM, self.second_QTM, self.vote_QK)
-        credit, cost, first, second, vote = (column[rows] for column in columns)
-        return Replays(self.checkpoints, credit, cost, first, second, vote, tuple(self.cluster_Q[row] for row in rows))
+        return Replays(
+            self.checkpoints,
+            self.credit_QTM[rows],
+            self.cost_QTM[rows],
+            self.first_QTM[rows],
+            self.second_QTM[rows],
+            self.vote_QK[rows],
+            tuple(self.cluster_Q[row] for row in rows),
+        )
 
     def states(self, at: int, *, watches: bool) -> IntArray:
         """state_QM at a checkpoint as one number; 0 everywhere where the votes are not looked at."""

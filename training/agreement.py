@@ -97,7 +97,7 @@ def alpha(
     def measure(mean_DK: FloatArray) -> FloatArray:
         return _alpha(total * mean_DK.reshape(-1, size, size), level)
 
-    kept = None if clusters is None else [clusters[unit] for unit in np.flatnonzero(paired_U)]
+    kept = None if clusters is None else [clusters[unit] for unit in np.flatnonzero(paired_U).tolist()]
     return _interval(cells_UK, measure, kept, draws, seed)
 
 

@@ -165,9 +165,7 @@ class StepVerifierTraining(Training, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _deepens_all(self) -> "StepVerifierTraining":
         if self.deeper and self.lora is not None:
-            raise ValueError(
-                "deeper=... adds layers that an adapter would not hold; set lora: null, or leave deeper out"
-            )
+            raise ValueError("deeper=... adds layers that an adapter would not hold; set lora: null, or leave deeper out")
         return self
 
     @property

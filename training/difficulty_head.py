@@ -112,7 +112,8 @@ class _Course:
         self._model, self._head, self._seed = model, head, seed
         weight = next(model.parameters())
         self._device, self._dtype = weight.device, weight.dtype
-        width = model.config.get_text_config().hidden_size  # pyright: ignore[reportAttributeAccessIssue]
+        config: Any = model.config
+        width = config.get_text_config().hidden_size
         self._reader = torch.nn.Linear(width, levels - 1, device=weight.device)
         torch.nn.init.zeros_(self._reader.weight)
         model.requires_grad_(head.trains == "all")
