@@ -86,7 +86,10 @@ def compare(config: StepVerifierTraining, orders: Sequence[Order], seeds: int, f
         for place in missing:
             found[place] = one = _run(wanted[place], train, unseen, place)
             print(f"{place.name}: AUROC {auroc(one.right, one.scores):.3f} after {one.steps} steps", flush=True)
-    return [one for one in found.values() if one is not None]
+    runs = [one for one in found.values() if one is not None]
+    if any((one.right, one.units) != (runs[0].right, runs[0].units) for one in runs):
+        raise UserError(f"{folder}: its runs were measured on different chains; give another --out, or remove it")
+    return runs
 
 
 def held_out(asked: AnyChains, train: Sequence[LabelledChain], dev: Sequence[LabelledChain]) -> list[LabelledChain]:
@@ -111,11 +114,10 @@ def held_out(asked: AnyChains, train: Sequence[LabelledChain], dev: Sequence[Lab
 
 
 def summary(runs: Sequence[Measured]) -> list[Row]:
-    """Each order's AUROC over its seeds, and how far it is from that of the first order."""
+    """Each order's AUROC over its seeds, and how far it is from that of the first order; all on the same steps."""
     units = runs[0].units
     by_order: dict[Order, list[Measured]] = {}
     for run in runs:
-        assert (run.right, run.units) == (runs[0].right, units)
         by_order.setdefault(run.order, []).append(run)
     ranks = {order: [Ranks(run.right, run.scores) for run in group] for order, group in by_order.items()}
     first = next(iter(by_order))

@@ -46,7 +46,7 @@ def curriculum(
         box=box.SIMPLE_HEAD,
     )
     for heading in ("order", "steps", "AUROC", "each seed", f"against {rows[0].order}"):
-        shown.add_column(heading, justify="left" if heading == "order" else "right")
+        shown.add_column(heading, justify="left" if heading == "order" else "right", no_wrap=heading != "each seed")
     for row in rows:
         mean, gap = row.auroc, row.difference
         against = f"{signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})" if gap else ""

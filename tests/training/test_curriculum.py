@@ -50,7 +50,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> StepVerifierTraining:
     exam = Pocket(split="train", size=40)
     images = [question for question in exam.load().questions if question.fields["subject"] != "Motion"]
     seen = [question for question in images[:-8] if question.fields["subject"] != "Dials"]
-    write_chains(folder / "train.jsonl", planted_chains(seen, 16, 0))
+    write_chains(folder / "train.jsonl", planted_chains(seen, 8, 0))
     write_chains(folder / "dev.jsonl", planted_chains(images[-8:], 16, 0))
     files = ChainFiles(benchmarks=(exam,), train=folder / "train.jsonl", dev=folder / "dev.jsonl")
     content = {
@@ -58,7 +58,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> StepVerifierTraining:
         "data": files.model_dump(),
         "rendering": {"form": "likelihood", "heading": ""},
         "lora": None,
-        "optimisation": {"batch": 8, "micro_batch": 8, "by_length": True},
+        "optimisation": {"batch": 4, "micro_batch": 4, "by_length": True},
         "threads": 1,
     }
     checked = validate(content, "here")
