@@ -26,6 +26,7 @@ def test_an_order_counts_by_the_mean_of_its_seeds_and_by_its_distance_to_the_fir
     assert first.aurocs == (0.5, 1.0)
     assert (first.auroc.mean, first.auroc.clusters, first.difference) == (0.75, 20, None)
     assert (other.auroc.mean, other.auroc.low, other.auroc.high) == (1.0, 1.0, 1.0)
+    assert other.difference is not None
     assert other.difference.mean == 0.25
     assert other.difference.low == pytest.approx(1 - first.auroc.high)
     assert other.difference.high == pytest.approx(1 - first.auroc.low)
@@ -34,6 +35,7 @@ def test_an_order_counts_by_the_mean_of_its_seeds_and_by_its_distance_to_the_fir
 def test_differences_are_paired_so_that_equal_scores_differ_by_exactly_nothing():
     _, other = summary([measured("random", 0, HALF), measured("hard_first", 0, HALF)])
     assert other.auroc.low < other.auroc.high
+    assert other.difference is not None
     assert (other.difference.mean, other.difference.low, other.difference.high) == (0.0, 0.0, 0.0)
 
 
