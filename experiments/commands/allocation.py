@@ -22,9 +22,9 @@ def allocate(
     ] = None,
     by_subject: Annotated[bool, typer.Option(help="A group for each predicted level of each subject.")] = False,
     budget: Annotated[
-        list[int] | None, typer.Option(min=1, help="Samples per question; repeatable.  [default: 2 4 8 16]")
+        list[int] | None, typer.Option(min=1, help="Samples per question; repeatable.  \\[default: 2 4 8 16]")
     ] = None,
-    most: Annotated[int | None, typer.Option(min=2, help="Most samples of one question.  [default: all there are]")] = None,
+    most: Annotated[int | None, typer.Option(min=2, help="Most samples of one question.  \\[default: all there are]")] = None,
     freeze: Annotated[Path | None, typer.Option(help="Write the plan for the strategy allocated_vote to this file.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Also write everything to this file.")] = None,
 ) -> None:

@@ -21,9 +21,9 @@ Json = Annotated[Path | None, typer.Option("--json", help="Also write everything
 
 def difficulty(
     run: Run,
-    by: Annotated[str, typer.Option(help="Field with the levels.  [default: topic_difficulty, where there is one]")] = "",
+    by: Annotated[str, typer.Option(help="Field with the levels.  \\[default: topic_difficulty, where there is one]")] = "",
     bins: Annotated[
-        int, typer.Option(min=0, max=9, help="Cross-fitted bins of pass@1 in place of a field.  [default: 5 without levels]")
+        int, typer.Option(min=0, max=9, help="Cross-fitted bins of pass@1 in place of a field.  \\[default: 5 without levels]")
     ] = 0,
     axis: Annotated[str, typer.Option(help="Compute axis of the gaps at equal compute; all are in --json.")] = "total_tokens",
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
@@ -53,7 +53,7 @@ def power(
     run: Run,
     first: Annotated[str, typer.Argument(help="Strategy and budget, such as vote@16; the largest budget without @.")],
     second: Annotated[str | None, typer.Argument(help="What it is compared with; assumed where left out.")] = None,
-    other: Annotated[Path | None, typer.Option(help="Run that the second is from.  [default: the same]")] = None,
+    other: Annotated[Path | None, typer.Option(help="Run that the second is from.  \\[default: the same]")] = None,
     correlation: Annotated[
         float, typer.Option(min=-1, max=1, help="Assumed between the credits of both on a question, without a second.")
     ] = 0.5,

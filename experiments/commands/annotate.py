@@ -15,7 +15,7 @@ def annotate(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     name: Annotated[str, typer.Option("--name", help="Who labels: each has a file, and sees nobody else's labels.")] = "",
     size: Annotated[int, typer.Option(min=1, help="Replies to label in all, of as many questions.")] = 150,
-    draw: Annotated[str | None, typer.Option(help="Which samples, such as cot.  [default: the draw with most]")] = None,
+    draw: Annotated[str | None, typer.Option(help="Which samples, such as cot.  \\[default: the draw with most]")] = None,
     seed: Annotated[int, typer.Option(help="Of the choice of replies; the same for everybody who is to agree.")] = 0,
 ) -> None:
     """Label wrong replies, the explanation beside each; q stops, the same command goes on. Without a name: agreement."""

@@ -14,12 +14,12 @@ def curriculum(
     order: Annotated[
         list[str] | None,
         typer.Option(
-            help="One to compare, the first against the others; repeatable.  [default: random, easy_first, hard_first]"
+            help="One to compare, the first against the others; repeatable.  \\[default: random, easy_first, hard_first]"
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each order.")] = 3,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of all runs.  [default: runs/curriculum/ and the config's name]")
+        Path | None, typer.Option(help="Folder of all runs.  \\[default: runs/curriculum/ and the config's name]")
     ] = None,
 ) -> None:
     """Compare orders of training at equal steps on subjects held out, or go on where a killed comparison stopped."""

@@ -18,7 +18,7 @@ def errors(
     labels: Annotated[
         str, typer.Option(help="Who teaches: truth (the pocket exam's own), annotations, or the YAML file of a judge.")
     ] = "annotations",
-    draw: Annotated[str | None, typer.Option(help="Which samples, such as cot.  [default: the draw with most]")] = None,
+    draw: Annotated[str | None, typer.Option(help="Which samples, such as cot.  \\[default: the draw with most]")] = None,
     encoder: Annotated[Path | None, typer.Option(help="Folder of a sentence encoder; words are hashed without one.")] = None,
     verifier: Annotated[str | None, typer.Option(help="Verifier of the run whose first bad step is looked at.")] = None,
     most: Annotated[int, typer.Option(min=10, help="Labels that the classifier learns from, at most.")] = 4000,

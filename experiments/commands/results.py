@@ -23,7 +23,8 @@ Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
 def curves(
     run: Run,
     by: Annotated[
-        str | None, typer.Option(help="Fields of the questions, comma-separated.  [default: the first field of the run's page]")
+        str | None,
+        typer.Option(help="Fields of the questions, comma-separated.  \\[default: the first field of the run's page]"),
     ] = None,
     axis: Annotated[
         str, typer.Option(help="Compute axis: samples, completion_tokens, total_tokens, flops, money, device_seconds ...")
@@ -54,7 +55,9 @@ def curves(
 
 def report(
     run: Run,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Target.  [default: report.html in the run's folder]")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Target.  \\[default: report.html in the run's folder]")
+    ] = None,
 ) -> None:
     """Grade the stored samples again and write the page anew."""
     from rich.console import Console

@@ -17,7 +17,7 @@ Found = TypeVar("Found")
 def run(
     config: Annotated[Path, typer.Argument(help="YAML file of a run or, with a `grid:`, of a sweep.")],
     assignments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the results.  [default: runs/ and the config's name]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the results.  \\[default: runs/ and the config's name]")] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many questions, the levels in proportion.")] = None,
     dry_run: Annotated[bool, typer.Option(help="Check everything and count what would be drawn.")] = False,
     replace: Annotated[bool, typer.Option(help="Take over a folder that holds a run with other settings.")] = False,

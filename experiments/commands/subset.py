@@ -15,7 +15,7 @@ def subset(
     runs: Annotated[list[Path], typer.Argument(help="Finished runs on one exam with different models: they choose.")],
     questions: Annotated[int, typer.Option(min=1, help="How many questions to keep.")] = 100,
     judge: Annotated[
-        list[Path] | None, typer.Option(help="Run that judges the choice; repeatable.  [default: those that chose]")
+        list[Path] | None, typer.Option(help="Run that judges the choice; repeatable.  \\[default: those that chose]")
     ] = None,
     predictions: Annotated[Path | None, typer.Option(help="File of `ttc predict-difficulty --freeze`.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random subsets.")] = 0,

@@ -17,7 +17,7 @@ def _group() -> None:
 def status(
     config: Annotated[Path, typer.Argument(help="YAML file of a sweep, or of a run.")],
     assignments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the results.  [default: runs/ and the config's name]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the results.  \\[default: runs/ and the config's name]")] = None,
 ) -> None:
     """What is done, what is half done and what is not begun; read from the bank and the folders, without opening a model."""
     from rich.console import Console

@@ -10,7 +10,7 @@ def train(
     config: Annotated[Path, typer.Argument(help="YAML file of a training run, such as those in configs/train/.")],
     assignments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the verifier.  [default: runs/train/ and the config's name]")
+        Path | None, typer.Option(help="Folder of the verifier.  \\[default: runs/train/ and the config's name]")
     ] = None,
 ) -> None:
     """Train a verifier, or go on where a killed run stopped. For several GPUs: accelerate launch -m training CONFIG."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def verify(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run whose config binds verifiers.")],
-    verifier: Annotated[list[str] | None, typer.Option(help="Judge this one alone; repeatable.  [default: all]")] = None,
+    verifier: Annotated[list[str] | None, typer.Option(help="Judge this one alone; repeatable.  \\[default: all]")] = None,
     chains: Annotated[Path | None, typer.Option(help="File of labelled chains (JSON lines) about the run's questions.")] = None,
     freeze: Annotated[Path | None, typer.Option(help="Choose on this dev run, and write NAME.json into this folder.")] = None,
     frozen: Annotated[Path | None, typer.Option(help="Folder with the NAME.json to judge under.")] = None,
@@ -24,7 +24,7 @@ def verify(
         str | None, typer.Option(metavar="FIELD=VALUE", help="Questions that the verifier was not trained on.")
     ] = None,
     probes: Annotated[
-        int | None, typer.Option(min=0, help="Replies changed and scored by each probe; 0: none.  [default: 256]")
+        int | None, typer.Option(min=0, help="Replies changed and scored by each probe; 0: none.  \\[default: 256]")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of what is chosen for probes.")] = 0,
     json: Annotated[Path | None, typer.Option("--json", help="Also write everything to this file.")] = None,
