@@ -130,10 +130,19 @@ class Training(BaseModel, frozen=True, extra="forbid"):
     optimisation: Optimisation = Optimisation()
     max_tokens: int = Field(default=8192, gt=0)
     """Longest chain, images included. A longer one is an error: nothing is ever cut off."""
+    deeper: int = Field(default=0, ge=0)
+    """Decoder layers put on top of the base, where all weights learn: a small model that knows the right token only in its last
+    layer has none left to compare it with what a step says."""
     threads: int | None = Field(default=None, gt=0)
     """CPU threads; one is fastest for tiny models."""
     tracking: Tracking = Tracking()
     hub: Hub | None = None
+
+    @model_validator(mode="after")
+    def _deepens_all(self) -> "Training":
+        if self.deeper and self.lora is not None:
+            raise ValueError("deeper=... adds layers that an adapter would not hold; set lora: null, or leave deeper out")
+        return self
 
     @property
     def has_head(self) -> bool:
@@ -154,19 +163,10 @@ class StepVerifierTraining(Training, frozen=True, extra="forbid"):
     rendering: Rendering = Rendering()
     class_weights: Literal["balanced", "none"] = "balanced"
     """`balanced`: right and wrong steps weigh the same in all."""
-    deeper: int = Field(default=0, ge=0)
-    """Decoder layers put on top of the base, where all weights learn: a small model that knows the right token only in its last
-    layer has none left to compare it with what a step says."""
     questions_kept: int = Field(default=8, gt=0)
     """Questions whose encoded images stay in memory."""
     aggregation: Aggregation = "mean"
     """For the card's numbers; every use of the verifier names its own."""
-
-    @model_validator(mode="after")
-    def _deepens_all(self) -> "StepVerifierTraining":
-        if self.deeper and self.lora is not None:
-            raise ValueError("deeper=... adds layers that an adapter would not hold; set lora: null, or leave deeper out")
-        return self
 
     @property
     def has_head(self) -> bool:
