@@ -131,8 +131,7 @@ class Training(BaseModel, frozen=True, extra="forbid"):
     max_tokens: int = Field(default=8192, gt=0)
     """Longest chain, images included. A longer one is an error: nothing is ever cut off."""
     deeper: int = Field(default=0, ge=0)
-    """Decoder layers put on top of the base, where all weights learn: a small model that knows the right token only in its last
-    layer has none left to compare it with what a step says."""
+    """Decoder layers put on top of the base, the identity until they learn, where all weights learn."""
     threads: int | None = Field(default=None, gt=0)
     """CPU threads; one is fastest for tiny models."""
     tracking: Tracking = Tracking()

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from ttc.errors import UserError
 from ttc.prompts.markers import MediaParts, described
 from ttc.prompts.templates import fill
+from ttc.prompts.words import read_words
 from ttc.records import FrameRule, Message, Part, Prompt, Question, Text
 
 SHIPPED = Path(__file__).parent / "prompts"
@@ -67,17 +66,4 @@ def load(path: Path) -> Instructions:
     Raises:
         UserError: it is missing, is not YAML, or has other keys than `source`, `system`, `question` and `reply`.
     """
-    try:
-        return Instructions.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UserError(
-            f"instructions {path}: {error.strerror}; name a file in the form of verifiers/prompts/generative.yaml"
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"instructions {path}: not YAML: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UserError(
-            f"instructions {path}: {place}: {first['msg']}; see verifiers/prompts/generative.yaml for the form"
-        ) from error
+    return read_words(path, Instructions, what="instructions", example="verifiers/prompts/generative.yaml")

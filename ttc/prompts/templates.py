@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from ttc.errors import UserError
+from ttc.prompts.words import read_words
 from ttc.records import Question
 
 Form = Literal["multiple-choice", "open", "vision"]
@@ -72,13 +72,4 @@ def load(path: Path) -> Templates:
     Raises:
         UserError: it is missing, is not YAML, or has other keys than `source`, `styles` and `option`.
     """
-    try:
-        return Templates.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UserError(f"prompts {path}: {error.strerror}; name a file in the form of ttc/prompts/generic.yaml") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"prompts {path}: not YAML: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UserError(f"prompts {path}: {place}: {first['msg']}; see ttc/prompts/generic.yaml for the form") from error
+    return read_words(path, Templates, what="prompts", example="ttc/prompts/generic.yaml")

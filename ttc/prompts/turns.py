@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from ttc.answers.thinking import final_part
-from ttc.errors import UserError
 from ttc.prompts.templates import fill
+from ttc.prompts.words import read_words
 from ttc.records import Message, Prompt, Text
 
 OWN = Path(__file__).with_name("turns.yaml")
@@ -77,13 +76,4 @@ def load(path: Path) -> Turns:
     Raises:
         UserError: it is missing, or not of this form.
     """
-    try:
-        return Turns.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UserError(f"words {path}: {error.strerror}; name a file in the form of ttc/prompts/turns.yaml") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"words {path}: not YAML: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UserError(f"words {path}: {place}: {first['msg']}; see ttc/prompts/turns.yaml for the form") from error
+    return read_words(path, Turns, what="words", example="ttc/prompts/turns.yaml")
