@@ -320,4 +320,6 @@ def _freeze(rung: Rung, data: Labelled, rows: IntArray, found: Predicted, scheme
         data.questions[row].id: Prediction(level=data.levels[level], score=round(float(score), 6))
         for row, level, score in zip(rows, found.levels_Q, found.scores_Q, strict=True)
     }
-    return Frozen.sealed(data.levels, rung.name, scheme.name, rung.reads_policy, predictions)
+    return Frozen(
+        levels=data.levels, rung=rung.name, scheme=scheme.name, reads_policy=rung.reads_policy, questions=predictions
+    ).sealed()

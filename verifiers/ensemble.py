@@ -15,8 +15,9 @@ from ttc.bank import Bank, Writer
 from ttc.errors import UserError
 from ttc.records import Question, Reply, StepScores
 from ttc.scoring import Scoring, verifier_id
+from ttc.sealed import Sealed
 from ttc.select import clipped_logit
-from verifiers.frozen import Dev, seal
+from verifiers.frozen import Dev
 
 if TYPE_CHECKING:
     from verifiers import AnyVerifier
@@ -41,7 +42,7 @@ class Member(BaseModel, frozen=True, extra="forbid"):
     """What scored, as `scored_by` has it: weights of another verifier by that name are none."""
 
 
-class Weights(BaseModel, frozen=True, extra="forbid"):
+class Weights(Sealed, frozen=True, extra="forbid"):
     """A fitted ensemble, as it is stored."""
 
     fitted: Literal["labels", "label_free"]
@@ -54,8 +55,6 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
     """Share of right replies there, counted or estimated."""
     intercept: float
     members: Mapping[str, Member]
-    seal: str = ""
-    """Hash of all the rest."""
 
     def score(self, scores: Mapping[str, float | None]) -> float | None:
         """Probability that a reply is right; None where no member that counts has a score."""
@@ -75,14 +74,9 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
         }
         return self.model_copy(update={"members": members, "dev": dev})
 
-    def sealed(self) -> "Weights":
-        """With its seal."""
-        return self.model_copy(update={"seal": seal(self)})
-
     def save(self, path: Path) -> None:
         """Write the file that `Ensemble.weights` names, sealed."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.sealed().model_dump_json(indent=2) + "\n", encoding="utf-8")
+        self.sealed().write(path)
 
 
 def load_weights(path: Path) -> Weights:
@@ -96,7 +90,7 @@ def load_weights(path: Path) -> Weights:
         raise UserError(
             f"weights {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; fit the ensemble again"
         ) from error
-    if found.seal != seal(found):
+    if not found.is_intact:
         raise UserError(f"weights {path}: changed since they were fitted; fit the ensemble again")
     return found
 

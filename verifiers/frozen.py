@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from ttc.errors import UserError
 from ttc.keys import key_of
 from ttc.records import Question, StepScores
+from ttc.sealed import Sealed
 from verifiers.aggregate import Aggregation, aggregate
 from verifiers.calibrate import Calibrator
 from verifiers.gains import METHODS, Method
@@ -59,7 +60,7 @@ class DevGain(BaseModel, frozen=True, extra="forbid"):
     high: float
 
 
-class Frozen(BaseModel, frozen=True, extra="forbid"):
+class Frozen(Sealed, frozen=True, extra="forbid"):
     """One verifier's choices."""
 
     version: Literal[1] = 1
@@ -79,8 +80,6 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
     """On calibrated response scores."""
     gains: tuple[DevGain, ...] = ()
     dev: Dev
-    seal: str = ""
-    """Hash of all the rest."""
 
     def response_score(self, scores: StepScores) -> float | None:
         """The whole reply's calibrated score from what is stored; None where scoring failed."""
@@ -108,10 +107,6 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
         found = self.gain(method)
         return found is not None and found.mean > 0
 
-    def sealed(self) -> "Frozen":
-        """With its seal."""
-        return self.model_copy(update={"seal": seal(self)})
-
     def check(self, verifier: str, questions: Iterable[Question], where: str) -> None:
         """Raise UserError unless it may be used for this verifier on these questions.
 
@@ -128,8 +123,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid"):
 
 def write(path: Path, frozen: Frozen) -> None:
     """Write a sealed file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(frozen.sealed().model_dump_json(indent=1), encoding="utf-8")
+    frozen.sealed().write(path)
 
 
 def read(path: Path) -> Frozen:
@@ -145,16 +139,11 @@ def read(path: Path) -> Frozen:
     except (ValidationError, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0]
         raise UserError(f"frozen file {path}: not what `ttc verify --freeze` writes ({first}); make it again") from error
-    if found.seal != seal(found):
+    if not found.is_intact:
         raise UserError(
             f"frozen file {path}: changed since it was frozen on {found.dev.benchmark} {found.dev.split}; make it again"
         )
     return found
-
-
-def seal(chosen: BaseModel) -> str:
-    """Hash of all that a file says but its own `seal`: one that was edited has another."""
-    return _hash(chosen.model_dump(mode="json", exclude={"seal"}))
 
 
 def question_hash(question: Question) -> str:

@@ -174,7 +174,10 @@ def test_a_config_names_its_first_mistake():
 def test_predictions_that_were_edited_are_refused(tmp_path):
     one = difficulty_frozen.Prediction(level="Easy", score=0.2)
     path = tmp_path / "p.json"
-    difficulty_frozen.Frozen.sealed(("Easy", "Hard"), "form", "5-fold", False, {"q": one}).write(path)
+    found = difficulty_frozen.Frozen(
+        levels=("Easy", "Hard"), rung="form", scheme="5-fold", reads_policy=False, questions={"q": one}
+    )
+    found.sealed().write(path)
     assert difficulty_frozen.read(path).questions["q"] == one
     path.write_text(path.read_text().replace("0.2", "0.9"))
     with pytest.raises(UserError, match="changed since they were made"):

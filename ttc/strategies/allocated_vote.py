@@ -1,26 +1,25 @@
 """A vote that spends a common budget where it is worth most, as a frozen plan says."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from ttc import select
 from ttc.draw import Draw
 from ttc.errors import UserError
 from ttc.records import Sample, Selection
+from ttc.sealed import Sealed, read_sealed
 from ttc.session import Session
 
 State = tuple[int, int]
 """Votes of the leading answer and of the next."""
 
 
-class Plan(BaseModel, frozen=True, extra="forbid"):
+class Plan(Sealed, frozen=True, extra="forbid"):
     """When to stop asking, for each group of questions and each budget. `ttc allocate` writes it."""
 
     version: Literal[1] = 1
@@ -34,8 +33,6 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     """Samples per question on average -> group -> checkpoint -> states in which to stop."""
     predictions: str = ""
     """Seal of the predictions that the groups come from; empty where there were none."""
-    seal: str = ""
-    """Hash of all the rest."""
 
     def ends(self, n: int, question_id: str, classes: Sequence[int | None]) -> bool:
         """Whether a vote that has come to a checkpoint is over."""
@@ -45,16 +42,9 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
         state = state_of(classes) if self.watches else (0, 0)
         return state in self.stops[n][self.groups[question_id]].get(drawn, frozenset())
 
-    def sealed(self) -> "Plan":
-        """With its seal."""
-        return self.model_copy(update={"seal": self._hash()})
-
-    def _hash(self) -> str:
-        return hashlib.sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()
-
-    def _content(self) -> dict[str, object]:
-        """As JSON, states in order, since a set has none."""
-        content = self.model_dump(mode="json", exclude={"seal", "stops"})
+    def content(self) -> dict[str, Any]:
+        """See `Sealed`; states in order, since a set has none."""
+        content = super().content()
         stops = {
             str(n): {
                 group: {str(at): sorted(map(list, states)) for at, states in by_checkpoint.items()}
@@ -63,11 +53,6 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
             for n, by_group in self.stops.items()
         }
         return {**content, "stops": stops}
-
-    def write(self, path: Path) -> None:
-        """As JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**self._content(), "seal": self.seal}) + "\n", encoding="utf-8")
 
 
 def state_of(classes: Sequence[int | None]) -> State:
@@ -83,15 +68,7 @@ def read_plan(path: Path) -> Plan:
     Raises:
         UserError: there is none, it is something else, or it was edited.
     """
-    try:
-        found = Plan.model_validate_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"plan {path}: {error.strerror}; `ttc allocate RUN --freeze {path}` writes one") from error
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise UserError(f"plan {path}: not a file of `ttc allocate`; name one that it wrote") from error
-    if found.seal != found._hash():
-        raise UserError(f"plan {path}: changed since it was made; run `ttc allocate` again")
-    return found
+    return read_sealed(path, Plan, what="plan", writer="ttc allocate RUN --freeze", made="it was made")
 
 
 class AllocatedVote(BaseModel, frozen=True, extra="forbid"):
