@@ -12,7 +12,8 @@ from ttc.errors import UserError
 LONG_NAME = 15
 """Characters of a strategy's name that a terminal of 80 has room for beside four groups."""
 MOST_GROUPS = 4
-"""Groups that a terminal of 80 has room for beside names."""
+"""Groups that a terminal of 80 has room for beside names and a cost of `NARROW` characters."""
+NARROW = 6
 
 
 def table(found: Curves, field: str = "", axis: str = "total_tokens") -> Table:
@@ -33,10 +34,13 @@ def table(found: Curves, field: str = "", axis: str = "total_tokens") -> Table:
         padding=(0, 1, 0, 0),
     )
     shown.add_column("strategy", overflow="fold", min_width=min(LONG_NAME, max(len(e.name) for e in found.entrants)) + 3)
-    crowded = len(groups) > MOST_GROUPS  # each interval then goes below its number: rich would drop the strategy's name
+    heading = unit(found, axis).split()
+    words = [*heading, *(short(getattr(p, axis)) for one in found.entrants for p in found.overall.points(one.name))]
+    # each interval then goes below its number: rich would drop names or costs
+    crowded = len(groups) + (max(map(len, words)) > NARROW) > MOST_GROUPS
     for group in groups:
         shown.add_column(f"{group.value}\nn = {group.questions}", justify="right", no_wrap=not crowded, overflow="fold")
-    shown.add_column(unit(found, axis), justify="right", no_wrap=axis == "total_tokens")
+    shown.add_column("\n".join(heading), justify="right", no_wrap=True)
     for entrant in found.entrants:
         name = entrant.name
         for points in zip(*(group.points(entrant.name) for group in groups), strict=True):

@@ -1,4 +1,5 @@
 import io
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -162,6 +163,20 @@ def test_the_table_shows_every_strategy_and_k_in_percent_within_80_columns():
     assert "75.0 6-100" in text
     assert "vote@16" in text
     assert "420" in text
+    assert "…" not in text
+
+
+@pytest.mark.parametrize("axis", ["completion_tokens", "path_tokens", "samples"])
+def test_the_costs_of_every_axis_stand_within_80_columns(axis):
+    questions, outcomes = exam({"Easy": [0.5, 1.0], "Medium": [0.5, 0.5], "Hard": [0.0, 0.5]})
+    outcomes = {"a_strategy_of_some_length(verifier=steps)": outcomes["vote"]}
+    found = curves(questions, outcomes)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(table(found, "topic_difficulty", axis))
+    text = console.export_text()
+    for entrant in found.entrants:
+        for point in found.overall.points(entrant.name):
+            assert re.search(rf"\s{re.escape(short(getattr(point, axis)))} *$", text, re.MULTILINE)
     assert "…" not in text
 
 
