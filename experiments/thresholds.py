@@ -9,6 +9,7 @@ T candidate thresholds.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def choose(strategy: Any, pools: Mapping[str, Pool], ks: Sequence[int], folds: M
 
 def _chosen(strategy: Any, pools: Sequence[Pool], k: int, goal: Goal) -> float:
     """The candidate that serves the goal best on these questions; the lowest among equals, since it draws least."""
-    scores = [score for pool in pools for score in pool.scores[strategy.verifier] if score is not None]
+    scores = [score for pool in pools for score in pool.eligible(strategy.verifier) if score is not None and isfinite(score)]
     if not scores:
         return 0.0  # nothing is ever accepted, whatever the threshold
     cuts_T = np.unique(np.quantile(scores, np.linspace(0, 1, CANDIDATES), method="inverted_cdf"))
@@ -102,7 +103,7 @@ def _first_best(merits: Sequence[np.ndarray]) -> int:
 
 def _outcomes(strategy: Any, pool: Pool, k: int, cuts_T: np.ndarray) -> tuple[list[float], list[float]]:
     """Credit and coverage of one question under each candidate; those that let the same samples through are computed once."""
-    scores_N = np.array([np.nan if score is None else score for score in pool.scores[strategy.verifier]], dtype=float)
+    scores_N = np.array([np.nan if score is None else score for score in pool.eligible(strategy.verifier)], dtype=float)
     found = {}
     accepted_T = (scores_N[:, None] >= cuts_T).sum(axis=0).tolist()
     for cut, accepted in zip(cuts_T.tolist(), accepted_T, strict=True):

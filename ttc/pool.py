@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ttc import select
 from ttc.estimators.counting import longest_of_k
 
 
@@ -42,6 +43,10 @@ class Pool:
     def answered(self) -> tuple[float, ...]:
         """1 for each sample with an answer, 0 for the others: the credits of coverage."""
         return tuple(float(answer is not None) for answer in self.classes)
+
+    def eligible(self, verifier: str) -> list[float | None]:
+        """A verifier's scores of the samples that a strategy may stand by; see `ttc.select.eligible`."""
+        return select.eligible(self.classes, self.scores[verifier])
 
     def sample_flops(self, verifier: str | None = None) -> tuple[float, ...] | None:
         """FLOPs of decoding each sample, and of scoring it where a verifier is named; None where one of them is unknown."""

@@ -6,7 +6,7 @@ this has the expectation of a uniform choice, and it is the same on every machin
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from math import copysign, fsum, log
+from math import copysign, fsum, inf, log
 
 LOGIT_CLIP = 1e-6
 SUM_TOLERANCE = 1e-12
@@ -20,6 +20,15 @@ def plurality(classes: Sequence[Hashable]) -> int | None:
         return None
     most = max(votes.values())
     return next(i for i, answer in enumerate(classes) if answer is not None and votes[answer] == most)
+
+
+def eligible(classes: Sequence[Hashable], scores: Sequence[float | None]) -> list[float | None]:
+    """The scores that compete to be stood by: None without an answer, which loses to any; -inf where only the score is missing.
+
+    A sample without an answer cannot be right, and it does not vote; a verifier of steps may still like how it begins.
+    """
+    pairs = zip(classes, scores, strict=True)
+    return [None if answer is None else -inf if score is None else score for answer, score in pairs]
 
 
 def best(scores: Sequence[float | None]) -> int | None:

@@ -11,19 +11,24 @@ from ttc.strategies.parallel import Verified
 
 
 class BestOfN(Verified, frozen=True, extra="forbid"):
-    """Stand by the sample with the highest score (Cobbe et al. 2021, arXiv:2110.14168). One without a score loses to any."""
+    """Stand by the sample with an answer and the highest score (Cobbe et al. 2021, arXiv:2110.14168).
+
+    One without an answer does not compete, as it does not vote; one without a score loses to any that has one.
+    """
 
     kind: Literal["best_of_n"] = "best_of_n"
 
     async def solve(self, session: Session) -> Selection:
-        """Draw n, score all, take the best; abstain where that one has no answer."""
+        """Draw n, score all, take the best; abstain where none has an answer."""
         samples = await session.draw(self.draw)
         scores = await session.score(samples, self.verifier)
-        return session.stand_by(samples, select.best([one.score for one in scores]), "best")
+        classes = session.classes(session.answers(samples))
+        candidates = select.eligible(classes, [one.score for one in scores])
+        return session.stand_by(samples, select.best(candidates), "best")
 
     def expected(self, pool: Pool, k: int) -> Outcome:
         """best-of-k with uniform tie-break. Source: estimators.best_of_k."""
-        scores = pool.scores[self.verifier]
+        scores = pool.eligible(self.verifier)
         credit = estimators.best_of_k(scores, pool.credits, k)
         coverage = estimators.best_of_k(scores, pool.answered, k)
         return pools.outcome(pool, k, credit=credit, coverage=coverage, verifier=self.verifier)

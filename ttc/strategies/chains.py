@@ -58,7 +58,7 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
     stop: str = Field(default="\n", min_length=1)
     """What ends a step."""
     choose: Literal["best", "weighted_vote"] = "best"
-    """Among the chains at the end: the best scored, or the answer with the largest sum of scores."""
+    """Among the chains at the end: the best scored that has an answer, or the answer with the largest sum of scores."""
     budget_tokens: int | None = Field(default=None, gt=0)
     """Policy and verifier tokens after which no further round begins; the last one may go beyond."""
     uses_gold: ClassVar[bool] = False
@@ -88,9 +88,10 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
         """The choice among the chains that have ended; where none has, among all."""
         chains = [chain for chain in chains if chain.ended] or list(chains)
         replies, scores = [chain.reply for chain in chains], [chain.score for chain in chains]
+        classes = session.classes(session.answers(replies))
         if self.choose == "best":
-            winner = select.best(scores)
+            winner = select.best(select.eligible(classes, scores))
         else:
-            winner = select.weighted(session.classes(session.answers(replies)), scores)
+            winner = select.weighted(classes, scores)
         # An index would not say which of the prefixes is meant.
         return replace(session.stand_by(replies, winner, self.choose), sample=None)

@@ -13,7 +13,10 @@ from ttc.strategies.threshold import Threshold, fixed
 
 
 class Rejection(Verified, frozen=True, extra="forbid"):
-    """Draw one sample at a time, and stand by the first that scores at least `threshold`; n is the cap, not the cost."""
+    """Draw one sample at a time, and stand by the first that has an answer and scores at least `threshold`.
+
+    n is the cap, not the cost. A sample without an answer is drawn in vain: it is not accepted, whatever its score.
+    """
 
     kind: Literal["rejection"] = "rejection"
     threshold: Threshold
@@ -33,7 +36,8 @@ class Rejection(Verified, frozen=True, extra="forbid"):
         scores: list[float | None] = []
         for place in range(self.n):
             samples += await session.draw(self.draw.model_copy(update={"n": 1}))
-            scores.append((await session.score(samples[-1:], self.verifier))[0].score)
+            scored = await session.score(samples[-1:], self.verifier)
+            scores += select.eligible(session.classes(session.answers(samples[-1:])), [scored[0].score])
             if (score := scores[-1]) is not None and score >= threshold:
                 return session.stand_by(samples, place, "accepted")
         if self.fallback_draw is not None:
@@ -47,7 +51,7 @@ class Rejection(Verified, frozen=True, extra="forbid"):
         greedy = pool.greedy if self.fallback == "greedy" else None
         found, covered = (
             estimators.rejection_at_k(
-                pool.scores[self.verifier],
+                pool.eligible(self.verifier),
                 credits,
                 fixed(self.threshold),
                 k,

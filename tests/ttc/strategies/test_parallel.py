@@ -52,10 +52,12 @@ def chosen(settings: dict, classes: list, scores: list) -> int | None:
     """Which of these samples, in the order drawn, the strategy stands by."""
     threshold = settings.get("threshold", 0.0)
     accepted = [i for i, score in enumerate(scores) if score is not None and score >= threshold]
+    eligible = [(classes[i] is not None, scores[i] is not None, scores[i] or 0.0, -i) for i in range(len(scores))]
+    best = max(range(len(scores)), key=eligible.__getitem__)
     votes = [answer if i in accepted else None for i, answer in enumerate(classes)]
     match settings:
         case {"kind": "best_of_n"}:
-            return select.best(scores)
+            return best
         case {"kind": "weighted_vote", "weights": "clipped_logit"}:
             return select.weighted(classes, [None if s is None else select.clipped_logit(s) for s in scores])
         case {"kind": "weighted_vote"}:
@@ -66,9 +68,9 @@ def chosen(settings: dict, classes: list, scores: list) -> int | None:
             return select.plurality(classes)
         case {"kind": "filtered_vote"}:
             return select.plurality(votes)
-    if accepted:
-        return accepted[0]
-    return {"vote": select.plurality(classes), "best": select.best(scores)}.get(settings.get("fallback", ""))
+    if answered := [i for i in accepted if classes[i] is not None]:
+        return answered[0]
+    return {"vote": select.plurality(classes), "best": best}.get(settings.get("fallback", ""))
 
 
 @pytest.mark.parametrize("settings", VERIFIED[:-1], ids=str)
@@ -136,8 +138,16 @@ def test_where_every_score_is_missing_votes_abstain_and_the_best_is_any():
     assert strategy(2, {"kind": "best_of_n"}).expected(one, 2).credit == 0.5
 
 
-def test_a_best_sample_without_an_answer_is_an_abstention():
-    found = strategy(2, {"kind": "best_of_n"}).expected(pool("A-", [0.2, 0.9]), 2)
+def test_a_sample_without_an_answer_is_neither_best_nor_accepted_however_it_scores():
+    for settings in ({"kind": "best_of_n"}, {"kind": "rejection", "threshold": 0.1}):
+        found = strategy(2, settings).expected(pool("A-", [0.2, 0.9]), 2)
+        assert (found.credit, found.coverage) == (1, 1)
+    without_score = strategy(2, {"kind": "best_of_n"}).expected(pool("A-", [None, 0.9]), 2)
+    assert (without_score.credit, without_score.coverage) == (1, 1)
+
+
+def test_where_no_sample_has_an_answer_the_best_is_an_abstention():
+    found = strategy(2, {"kind": "best_of_n"}).expected(pool("--", [0.2, 0.9]), 2)
     assert (found.credit, found.coverage) == (0, 0)
 
 
