@@ -10,7 +10,7 @@ from verifiers.aggregate import AGGREGATIONS, Aggregation, aggregate
 from verifiers.calibrate import Isotonic, Method, Temperature, fit, threshold
 from verifiers.card import judged
 from verifiers.frozen import DevGain, Frozen
-from verifiers.gains import budgets, credits_of, gains, rescored
+from verifiers.gains import Credits, budgets, credits_of, gains, rescored
 from verifiers.metrics import Steps, auroc
 
 PREFERRED: tuple[Aggregation, ...] = ("mean", "geometric_mean", "last", "min", "product")
@@ -20,8 +20,8 @@ PREFERRED: tuple[Aggregation, ...] = ("mean", "geometric_mean", "last", "min", "
 def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     """Choose everything on this run's questions.
 
-    The aggregation is the one under which best-of-k is right most often, over all k; steps are calibrated before it and the
-    aggregate after it.
+    The aggregation is the one under which best-of-k and the weighted vote are right most often, over both and all k; steps are
+    calibrated before it and the aggregate after it.
 
     Raises:
         UserError: a test split, a verifier that knows the gold, or no right or no wrong replies.
@@ -33,7 +33,7 @@ def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     steps = Steps.of(evidence.chains)
     fitted = fit(method, steps.scores, steps.right) if _has_both(steps.right) else None
     cut = threshold(fitted.apply(steps.scores), steps.right) if fitted else None
-    tried = accuracies(evidence, fitted)
+    tried = {how: float(np.mean(list(found.method_QK.values()))) for how, found in by_aggregation(evidence, fitted).items()}
     best = max(tried.values(), default=0.0)
     chosen: Aggregation | None = next((how for how in PREFERRED if tried.get(how) == best), None)
     frozen = Frozen(
@@ -59,15 +59,12 @@ def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     return frozen.model_copy(update={"response_threshold": threshold(scores, right), "gains": tuple(found)}).sealed()
 
 
-def accuracies(evidence: Evidence, fitted: Temperature | Isotonic | None) -> dict[Aggregation, float]:
-    """Accuracy of best-of-k under each aggregation, mean over k; none for a verifier without step scores."""
+def by_aggregation(evidence: Evidence, fitted: Temperature | Isotonic | None) -> dict[Aggregation, Credits]:
+    """What each aggregation of the same step scores gives, at every k above 1; none without step scores."""
     if not any(chain.scores for chain in evidence.chains):
         return {}
-    ks, out = budgets(evidence.pools()), {}
-    for how in AGGREGATIONS:
-        found = credits_of(aggregated(evidence, fitted, how), evidence.name, ks, methods=("best_of_n",))
-        out[how] = float(np.mean(found.method_QK["best_of_n"][:, -(len(ks) - 1) or None :]))
-    return out
+    ks = budgets(evidence.pools())
+    return {how: credits_of(aggregated(evidence, fitted, how), evidence.name, ks[1:] or ks) for how in AGGREGATIONS}
 
 
 def aggregated(evidence: Evidence, fitted: Temperature | Isotonic | None, how: Aggregation):

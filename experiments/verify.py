@@ -15,14 +15,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from experiments.curves import values_of
 from experiments.evidence import Evidence, Gathering
-from experiments.freeze import accuracies, aggregated, answer_auroc, freeze
+from experiments.freeze import answer_auroc, by_aggregation, freeze
 from experiments.probing import probe
 from ttc.errors import UserError
 from ttc.records import Question
 from ttc.statistics import Interval
 from verifiers import calibrate
 from verifiers import frozen as freezing
-from verifiers.aggregate import AGGREGATIONS
 from verifiers.calibrate import Method, Quality
 from verifiers.card import (
     AnswerRow,
@@ -249,13 +248,11 @@ def _gains(evidence: Evidence, credits: Credits, groups: Sequence[tuple[str, set
 def _aggregations(evidence: Evidence, frozen: Frozen | None) -> Iterator[AggregationRow]:
     """All of them, whichever was chosen."""
     fitted = frozen.steps if frozen else None
-    tried = accuracies(evidence, fitted)
     own = frozen.aggregation if frozen else getattr(evidence.verifier, "aggregation", None)
-    for how in AGGREGATIONS if tried else ():
-        pools = aggregated(evidence, fitted, how)
-        found = credits_of(pools, evidence.name, [min(budgets(pools)[-1], min(pool.n for pool in pools))])
-        best, weighted = (float(found.method_QK[name].mean()) for name in ("best_of_n", "weighted_vote"))
-        yield AggregationRow(how, how == own, answer_auroc(evidence, fitted, how), tried[how], best, weighted)
+    for how, found in by_aggregation(evidence, fitted).items():
+        best_K, weighted_K = (found.method_QK[name].mean(axis=0) for name in ("best_of_n", "weighted_vote"))
+        means = float(best_K.mean()), float(best_K[-1]), float(weighted_K[-1])
+        yield AggregationRow(how, how == own, answer_auroc(evidence, fitted, how), *means)
 
 
 def _crossfitted(chains: Sequence[ScoredChain], options: Options) -> dict[str, Quality]:
