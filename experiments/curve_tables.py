@@ -69,13 +69,13 @@ def area_table(found: Curves, axis: str = "total_tokens") -> Table | None:
 
 
 def risk_table(found: Curves) -> Table | None:
-    """Selective answering over all questions at the last k: risk, and accuracy by coverage; None without a verifier."""
+    """Selective answering over all questions at the last k: risk, and accuracy by coverage; None where nothing is sure."""
     last = {one.strategy: one for one in found.risks if not one.field}
     if not last:
         return None
     golds = {entrant.name for entrant in found.entrants if entrant.uses_gold}
     caption = "AURC: mean risk in % over the coverage reached; then accuracy in % where so many questions are answered"
-    shown = Table(title="answering only where the verifier is sure", caption=caption, box=box.SIMPLE_HEAD, min_width=60)
+    shown = Table(title="answering only where sure", caption=caption, box=box.SIMPLE_HEAD, min_width=60)
     shown.add_column("strategy", overflow="fold")
     for heading in ("AURC", *(f"{share:.0%}" for share in COVERAGES)):
         shown.add_column(heading, justify="right", no_wrap=True)

@@ -1,24 +1,30 @@
-"""Risk against coverage: how right a strategy is where its verifier is sure enough to answer.
+"""Risk against coverage: how right a strategy is where it is sure enough to answer.
 
-A reply is given only where the score that decides reaches a threshold; every distinct score is one. The strictest thresholds
-answer few questions, the others more. `ttc.estimators.risk_coverage` says the same of one rule, question by question; here all
-questions are arrays, since every budget and every group of them has a curve.
+A reply is given only where what decides reaches a threshold: the score of the reply, or of a vote the winner's share of all
+weight. Every distinct value is a threshold. The strictest answer few questions, the others more. For one rule, question by
+question, `ttc.estimators.risk_coverage` says the same; here all questions are arrays, since every budget and every group of
+them has a curve.
 
-N samples, A samples accepted, T distinct thresholds of a question.
+N samples, A samples accepted, S sets of k samples, T distinct thresholds of a question.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb
+from math import comb, inf
 from typing import Any
 
 import numpy as np
 
+from experiments.thresholds import Thresholds
+from ttc import estimators
 from ttc.pool import Pool
+from ttc.strategies.parallel import orders
 
-KINDS = ("rejection", "best_of_n")
-"""Strategies that one score decides: of the first reply that is accepted, or of the best."""
+KINDS = ("rejection", "best_of_n", "vote", "filtered_vote", "weighted_vote")
+"""Strategies that one number decides: the score of the first reply that is accepted, or of the best; or the winner's share."""
+SETS = 128
+"""So many of a question's samples where there are more: the noise that this leaves averages out over questions."""
 POINTS = 33
 """Of a curve in the output; the area is from all."""
 COVERAGES = (0.25, 0.5, 0.75, 1.0)
@@ -72,40 +78,67 @@ class _Steps:
 
 
 def risks(
-    name: str, strategy: Any, pools: Sequence[Pool | None], ks: Sequence[int], groups: Mapping[tuple[str, str], Sequence[int]]
+    name: str,
+    strategy: Any,
+    pools: Sequence[Pool | None],
+    ks: Sequence[int],
+    groups: Mapping[tuple[str, str], Sequence[int]],
+    thresholds: Thresholds | None = None,
 ) -> list[Risk]:
-    """Risk against coverage at every k for all questions, at the last k for each group of them.
+    """Risk against coverage at every k for all questions, at the last k for each group, and for votes, which take longer.
 
     Args:
         pools: of every question; None for one without samples, which is never answered.
         groups: (field, value) -> numbers of its questions; ("", "all") for all.
+        thresholds: as chosen, where the strategy names a goal and needs a number: to filter its votes.
     """
     found = []
-    for k in ks if any(pool is not None for pool in pools) else ():
-        steps = _steps(pools, strategy.verifier, k, best=strategy.kind == "best_of_n")
+    if all(pool is None for pool in pools):
+        return found
+    for k in ks[-1:] if hasattr(strategy, "votes") else ks:
+        steps = _steps(strategy, pools, k, thresholds)
         for (field, value), rows in groups.items():
             if not field or k == ks[-1]:
                 found.append(_risk((name, field, value, k), steps.of(rows, len(pools)), len(rows)))
     return found
 
 
-def _steps(pools: Sequence[Pool | None], verifier: str, k: int, *, best: bool) -> _Steps:
+def _steps(strategy: Any, pools: Sequence[Pool | None], k: int, thresholds: Thresholds | None) -> _Steps:
     parts = [
         (np.full(len(found[0]), row), *found)
         for row, pool in enumerate(pools)
         if pool is not None
-        for found in [_question(pool.scores[verifier], pool.credits, k, best=best)]
+        for found in [_question(thresholds.fix(strategy, pool.question_id, k) if thresholds else strategy, pool, k)]
     ]
     row, score, coverage, credit = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(-score, kind="stable")
     return _Steps(row[order], score[order], coverage[order], credit[order])
 
 
-def _question(
+def _question(strategy: Any, pool: Pool, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """thresholds_T, falling, and the coverage and the credit that each adds."""
+    if hasattr(strategy, "votes"):
+        return _shares(strategy.votes(pool), pool.question_id, k)
+    return _scores(pool.eligible(strategy.verifier), pool.credits, k, best=strategy.kind == "best_of_n")
+
+
+def _shares(votes: estimators.WeightedPool, question_id: str, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if comb(votes.n, k) <= SETS:
+        member_SN = estimators.subsets(votes.n, k)
+    else:
+        member_SN = estimators.first_of_orders(orders(votes.n, question_id)[:SETS], k)
+    # shares of equal weights must not differ by the order they were added up in
+    share_S, credit_S = votes.subset_shares(member_SN).round(12), votes.subset_credits(member_SN)
+    voted_S = ~np.isnan(share_S)
+    cuts_T, which, size_T = np.unique(-share_S[voted_S], return_inverse=True, return_counts=True)
+    credit_T = np.bincount(which, weights=credit_S[voted_S], minlength=len(cuts_T))
+    return -cuts_T, size_T / len(member_SN), credit_T / len(member_SN)
+
+
+def _scores(
     scores: Sequence[float | None], credits: Sequence[float], k: int, *, best: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """thresholds_T, falling, and the coverage and the credit that each adds."""
-    scored = [(score, credit) for score, credit in zip(scores, credits, strict=True) if score is not None]
+    scored = [(score, credit) for score, credit in zip(scores, credits, strict=True) if score not in (None, -inf)]
     table = np.array(scored, dtype=float).reshape(-1, 2)
     cuts_T, which, size_T = np.unique(-table[:, 0], return_inverse=True, return_counts=True)
     earned_T = np.bincount(which, weights=table[:, 1], minlength=len(cuts_T))

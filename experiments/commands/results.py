@@ -160,7 +160,9 @@ def _risks(results: "Results", fields: Sequence[str]) -> "list[Risk]":
         if strategy.kind in KINDS:
             name = strategy_name(strategy)
             ks = sorted({k for points in results.outcomes[name].values() for k, _ in points})
-            found += risks(name, strategy, [results.pools[name].get(q.id) for q in questions], ks, groups)
+            # rejection goes through all thresholds, whichever is its own
+            chosen = results.thresholds.get(name) if strategy.kind == "filtered_vote" else None
+            found += risks(name, strategy, [results.pools[name].get(q.id) for q in questions], ks, groups, chosen)
     return found
 
 

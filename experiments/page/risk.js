@@ -15,7 +15,7 @@
     const entrant = entrants.find((one) => one.name === risk.strategy);
     const points = risk.coverage.map((coverage, index) => ({
       x: coverage, y: 1 - risk.accuracy[index],
-      text: [`${entrant.name} at k = ${risk.k}`, `risk ${percent(1 - risk.accuracy[index])} % at coverage ${percent(coverage)} %`, `score at least ${Number(risk.thresholds[index].toPrecision(4))}`],
+      text: [`${entrant.name} at k = ${risk.k}`, `risk ${percent(1 - risk.accuracy[index])} % at coverage ${percent(coverage)} %`, `score or share at least ${Number(risk.thresholds[index].toPrecision(4))}`],
     }));
     return { ...entrant, points };
   }

@@ -123,7 +123,7 @@ def test_arrow_keys_read_points_aloud(seen):
 
 
 def test_risk_is_drawn_against_coverage_for_all_questions_and_each_level(seen):
-    assert seen.said["risk"] == {"lines": 4, "rows": [7] * 4}
+    assert seen.said["risk"] == {"lines": 4, "rows": [7] * 8}  # every vote has the same share: a point
 
 
 def test_what_ttc_verify_found_is_in_the_page(seen):

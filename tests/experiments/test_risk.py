@@ -1,7 +1,9 @@
 """Risk against coverage: as arrays over many questions, against the estimator and against enumeration."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
+from math import exp, fsum
 from statistics import mean
 
 import numpy as np
@@ -10,9 +12,11 @@ import yaml
 
 from experiments.curves import Curves
 from experiments.risk import POINTS, Risk, risks
+from experiments.thresholds import Thresholds
 from ttc.estimators import risk_coverage
 from ttc.pool import Pool
-from ttc.strategies import BestOfN, Rejection
+from ttc.select import clipped_logit
+from ttc.strategies import BestOfN, FilteredVote, Rejection, Vote, WeightedVote
 
 ALL = {("", "all"): [0, 1, 2, 3], ("level", "Hard"): [1, 3]}
 
@@ -53,6 +57,48 @@ def test_best_of_n_answers_where_its_best_score_reaches_the_threshold(k):
         assert (coverage, accuracy) == pytest.approx((covered, credit / covered))
 
 
+@pytest.mark.parametrize("kind", ["vote", "filtered_vote", "weighted_vote", "clipped_logit"])
+@pytest.mark.parametrize("k", [2, 5])
+def test_a_vote_answers_where_its_winner_has_enough_of_the_weight(kind, k):
+    pools = [replace(one, classes=(0, 1, None, i % 2, 1)) for i, one in enumerate(POOLS)]
+    strategy, weigh = {
+        "vote": (Vote(n=5), lambda _: 1.0),
+        "filtered_vote": (FilteredVote(n=5, verifier="v", threshold=0.5), lambda s: 1.0 if s and s >= 0.5 else None),
+        "weighted_vote": (WeightedVote(n=5, verifier="v"), lambda s: s),
+        "clipped_logit": (WeightedVote(n=5, verifier="v", weights="clipped_logit"), lambda s: s and clipped_logit(s)),
+    }[kind]
+    [found, *_] = risks("s", strategy, pools, [k], ALL)
+    sets = [[_share(strategy, one, drawn, weigh) for drawn in combinations(range(5), k)] for one in pools]
+    for cut, coverage, accuracy in zip(found.thresholds, found.coverage, found.accuracy, strict=True):
+        given = [[(1.0, credit) if share >= cut - 1e-9 else (0.0, 0.0) for share, credit in drawn] for drawn in sets]
+        covered, credit = (mean(mean(pair[part] for pair in drawn) for drawn in given) for part in (0, 1))
+        assert (coverage, accuracy) == pytest.approx((covered, credit / covered))
+    assert len(found.coverage) > 1
+
+
+def _share(strategy, one: Pool, drawn, weigh) -> tuple[float, float]:
+    """The winner's share of the weight of these samples, below any threshold where nobody votes; and what it is worth."""
+    weights = {i: weight for i in drawn if (weight := weigh(one.scores["v"][i])) is not None}
+    sums = [fsum(w for i, w in weights.items() if one.classes[i] == c) for c in {one.classes[i] for i in weights} - {None}]
+    if not sums:
+        return -1.0, 0.0
+    odds = [exp(total) for total in sums]
+    logits = getattr(strategy, "weights", "") == "clipped_logit"
+    member = np.isin(range(5), drawn)[None]
+    credit = strategy.votes(one).subset_credits(member)[0]
+    return (max(odds) / (1 + sum(odds)) if logits else max(sums) / fsum(weights.values())), credit
+
+
+def test_a_filtered_vote_with_a_goal_is_judged_with_the_threshold_that_other_questions_chose():
+    goal = FilteredVote(n=5, verifier="v", threshold="accuracy")
+    chosen = Thresholds({one.question_id: i % 2 for i, one in enumerate(POOLS)}, {3: (0.25, 0.75)})
+    found = [
+        risks("s", strategy, POOLS, [3], {("level", "Hard"): [1, 3]}, thresholds)
+        for strategy, thresholds in ((goal, chosen), (goal.model_copy(update={"threshold": 0.75}), None))
+    ]
+    assert found[0] == found[1]
+
+
 def _answered(one: Pool, drawn, cut: float) -> tuple[float, float]:
     """Whether it is answered, and the mean credit of the best."""
     scores = [one.scores["v"][i] for i in drawn]
@@ -68,6 +114,14 @@ def test_a_question_without_samples_is_never_answered_and_stays_in_the_denominat
     assert short.coverage == pytest.approx([0.75 * coverage for coverage in three.coverage])
     assert short.coverage[-1] < whole.coverage[-1]
     assert risks("s", Rejection(n=5, verifier="v", threshold=0), [None], [3], {("", "all"): [0]}) == []
+
+
+def test_a_reply_without_an_answer_is_never_accepted_however_good_its_score():
+    silent = replace(POOLS[0], classes=(None, *POOLS[0].classes[1:]))
+    unscored = replace(POOLS[0], scores={"v": (None, *POOLS[0].scores["v"][1:])})
+    for kind in (Rejection, BestOfN):
+        found, expected = (by_place(kind, pools=[one, *POOLS[1:]])["all", 3] for one in (silent, unscored))
+        assert found == expected
 
 
 def test_groups_have_the_last_budget_and_are_of_their_questions_alone():
@@ -90,7 +144,7 @@ def test_many_thresholds_are_thinned_but_not_for_the_area():
     rng = np.random.default_rng(0)
     columns = {"v": tuple(rng.random(500).tolist())}, {"v": (1,) * 500}, {"v": None}
     credits = tuple(rng.integers(0, 2, 500).astype(float).tolist())
-    one = Pool("q", (None,) * 500, credits, 1, (1,) * 500, None, None, *columns)
+    one = Pool("q", (0,) * 500, credits, 1, (1,) * 500, None, None, *columns)
     [found] = risks("s", Rejection(n=5, verifier="v", threshold=0), [one], [1], {("", "all"): [0]})
     assert len(found.coverage) <= POINTS
     assert found.coverage[-1] == 1
@@ -110,9 +164,18 @@ def test_a_run_has_risk_against_coverage_in_its_json_and_the_curves_command_show
     }
     (tmp_path / "run.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     ended = ttc("run", tmp_path / "run.yaml", "--out", tmp_path / "out")
-    assert "answering only where the verifier is sure" in ended.out
+    assert "answering only where sure" in ended.out
     shown = ttc("curves", tmp_path / "out", "--json", tmp_path / "again.json").out
     assert "best_of_n(verifier=v)@4" in shown[shown.index("answering only") :]
     for path in (tmp_path / "out" / "curves.json", tmp_path / "again.json"):
         found = Curves.from_json(path.read_text(encoding="utf-8"))
-        assert [(one.value, one.k) for one in found.risks] == [("all", 1), ("all", 2), ("all", 4), ("a", 4), ("b", 4)]
+        assert [(one.value, one.k) for one in found.risks] == [
+            ("all", 4),
+            ("a", 4),
+            ("b", 4),
+            ("all", 1),
+            ("all", 2),
+            ("all", 4),
+            ("a", 4),
+            ("b", 4),
+        ]

@@ -18,7 +18,7 @@ from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, ri
 from ttc.estimators.replay import Estimate, permutations
 from ttc.estimators.stopping import BetaStop, Course, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
 from ttc.estimators.voting import filtered_vote_curve, vote_at_k, vote_coverage_at_k, vote_curve
-from ttc.estimators.weighted import WeightedPool, weighted_vote_curve
+from ttc.estimators.weighted import WeightedPool, first_of_orders, subsets, weighted_vote_curve
 
 __all__ = [
     "BetaStop",
@@ -36,6 +36,7 @@ __all__ = [
     "best_sets",
     "beta_confidence",
     "filtered_vote_curve",
+    "first_of_orders",
     "longest_of_k",
     "pass_at_k",
     "pass_hat_k",
@@ -44,6 +45,7 @@ __all__ = [
     "replay",
     "risk_coverage",
     "sets_of_best",
+    "subsets",
     "vote_at_k",
     "vote_coverage_at_k",
     "vote_curve",

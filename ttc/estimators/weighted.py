@@ -33,6 +33,8 @@ class WeightedPool:
     """A probability, a clipped logit or any number; a sample with None does not vote."""
     fallback_credit: float = 0.0
     """Credit where nobody votes."""
+    log_odds: bool = False
+    """Weights are log-odds, under which independent votes multiply. Only shares depend on it."""
 
     def __post_init__(self) -> None:
         require_parallel(answers=self.answers, credits=self.credits, weights=self.weights)
@@ -72,22 +74,48 @@ class WeightedPool:
         winners_S = top_SJ.sum(axis=1)
         return np.where(winners_S > 0, top_SJ @ credit_J / np.maximum(winners_S, 1), self.fallback_credit)
 
+    def subset_shares(self, member_SN: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """share_S: what part of a subset's weight the winner has, samples without an answer counting against it.
+
+        Of log-odds, the probability of the winner where either one of the answers is right or none. NaN where nobody votes.
+        """
+        casts_NJ, weight_N, _ = self._votes
+        chosen_SN = np.asarray(member_SN, dtype=float)
+        sum_SJ = np.where(chosen_SN @ casts_NJ > 0, chosen_SN @ (casts_NJ * weight_N[:, None]), -np.inf)
+        top_S = sum_SJ.max(axis=1, initial=-np.inf)
+        if self.log_odds:
+            none_S = np.maximum(top_S, 0)  # the larger exponent is taken out
+            whole_S = np.exp(sum_SJ - none_S[:, None]).sum(axis=1) + np.exp(-none_S)
+            share_S = np.exp(top_S - none_S) / whole_S
+        else:
+            whole_S = chosen_SN @ weight_N
+            share_S = np.divide(top_S, whole_S, out=np.zeros_like(whole_S), where=whole_S > 0)
+        return np.where(top_S > -np.inf, share_S, np.nan)
+
     def enumerate(self, k: int) -> float:
         """Expected credit at budget k over all C(n, k) subsets."""
         require_budget(k, self.n)
-        subsets = _few_subsets if comb(self.n, k) <= FEW_SUBSETS else _subsets
         return float(self.subset_credits(subsets(self.n, k)).mean())
 
     def replay(self, orders_MN: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         """credits_M at budget k, for each permutation."""
         require_budget(k, self.n)
-        member_MN = np.zeros(orders_MN.shape, dtype=bool)
-        np.put_along_axis(member_MN, orders_MN[:, :k], True, axis=1)
-        return self.subset_credits(member_MN)
+        return self.subset_credits(first_of_orders(orders_MN, k))
+
+
+def first_of_orders(orders_MN: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """member_MN: the first k of each permutation."""
+    member_MN = np.zeros(orders_MN.shape, dtype=bool)
+    np.put_along_axis(member_MN, orders_MN[:, :k], True, axis=1)
+    return member_MN
+
+
+def subsets(n: int, k: int) -> NDArray[np.bool_]:
+    """member_SN of all C(n, k) subsets."""
+    return _few_subsets(n, k) if comb(n, k) <= FEW_SUBSETS else _subsets(n, k)
 
 
 def _subsets(n: int, k: int) -> NDArray[np.bool_]:
-    """member_SN of all C(n, k) subsets."""
     chosen = np.fromiter(chain.from_iterable(combinations(range(n), k)), dtype=np.int64).reshape(-1, k)
     member_SN = np.zeros((len(chosen), n), dtype=bool)
     np.put_along_axis(member_SN, chosen, True, axis=1)

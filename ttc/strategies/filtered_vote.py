@@ -31,6 +31,12 @@ class FilteredVote(Verified, frozen=True, extra="forbid"):
             return session.stand_by(samples, select.plurality(classes), "fallback")
         return session.stand_by(samples, winner, "filtered")
 
+    def votes(self, pool: Pool) -> estimators.WeightedPool:
+        """One vote for each sample let through."""
+        cut = fixed(self.threshold)
+        weights = [1.0 if score is not None and score >= cut else None for score in pool.scores[self.verifier]]
+        return estimators.WeightedPool(pool.classes, pool.credits, weights)
+
     def expected(self, pool: Pool, k: int) -> Outcome:
         """vote@k of those let through. Source: estimators.vote_at_k."""
         votes = select.voters(pool.classes, pool.scores[self.verifier], fixed(self.threshold))

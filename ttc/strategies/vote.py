@@ -23,6 +23,10 @@ class Vote(Parallel, frozen=True, extra="forbid"):
         winner = select.plurality(session.classes(session.answers(samples)))
         return session.stand_by(samples, winner, "plurality")
 
+    def votes(self, pool: Pool) -> estimators.WeightedPool:
+        """One vote for each sample."""
+        return estimators.WeightedPool(pool.classes, pool.credits, (1.0,) * pool.n)
+
     def expected(self, pool: Pool, k: int) -> Outcome:
         """vote@k with uniform tie-break. Source: estimators.vote_at_k."""
         guess = 1 / pool.n_options if self.fallback == "guess" and pool.n_options else 0.0

@@ -38,15 +38,19 @@ class WeightedVote(Verified, frozen=True, extra="forbid"):
 
         Source: estimators.WeightedPool.
         """
-        weights = self._weights(pool.scores[self.verifier])
-        voters = [answer if weight is not None else None for answer, weight in zip(pool.classes, weights, strict=True)]
-        weighted = _weighted(pool.classes, pool.credits, tuple(weights))
+        weighted = self.votes(pool)
+        voters = [answer if weight is not None else None for answer, weight in zip(pool.classes, weighted.weights, strict=True)]
         if comb(pool.n, k) <= MOST_SUBSETS:
             credit = weighted.enumerate(k)
         else:
             credit = float(weighted.replay(orders(pool.n, pool.question_id), k).mean())
         coverage = estimators.vote_coverage_at_k(voters, k)
         return pools.outcome(pool, k, credit=credit, coverage=coverage, verifier=self.verifier)
+
+    def votes(self, pool: Pool) -> estimators.WeightedPool:
+        """What each sample's vote weighs."""
+        weights = tuple(self._weights(pool.scores[self.verifier]))
+        return _weighted(pool.classes, pool.credits, weights, self.weights == "clipped_logit")
 
     def _weights(self, scores: Sequence[float | None]) -> list[float | None]:
         if self.weights == "probability":
@@ -56,7 +60,7 @@ class WeightedVote(Verified, frozen=True, extra="forbid"):
 
 @lru_cache(maxsize=8)
 def _weighted(
-    classes: tuple[int | None, ...], credits: tuple[float, ...], weights: tuple[float | None, ...]
+    classes: tuple[int | None, ...], credits: tuple[float, ...], weights: tuple[float | None, ...], log_odds: bool
 ) -> estimators.WeightedPool:
     """One for all budgets of a question."""
-    return estimators.WeightedPool(classes, credits, weights)
+    return estimators.WeightedPool(classes, credits, weights, log_odds=log_odds)
