@@ -9,7 +9,10 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from experiments.axes import AXES
 from experiments.folder import read_manifest, read_outcomes
+from experiments.panel import Panel
+from experiments.tariffs import read_tariffs
 from ttc.errors import UserError
 from ttc.pool import Outcome
 from ttc.records import Question
@@ -32,24 +35,25 @@ class Comparison:
     test: Literal["sign flips", "McNemar"]
     """The exact test where both are single runs of 0 and 1 and no questions go together."""
     areas: tuple[float, float] | None
-    """Mean accuracy of the first and of the other curve over log2 tokens, on the range that both cover; None without one."""
+    """Mean accuracy of the first and of the other curve over log2 of a cost, on the range that both cover; None without one."""
     adjusted_p: float
     """By Holm over everything compared here."""
     questions: int
     """That both runs have; the accuracies are over these."""
 
 
-def compare(runs: Sequence[Path], *, force: bool = False, seed: int = 0) -> list[Comparison]:
+def compare(runs: Sequence[Path], *, axis: str = "total_tokens", force: bool = False, seed: int = 0) -> list[Comparison]:
     """The first run against each other one, for every strategy that both have, at the largest k that both have.
 
     Args:
+        axis: of the areas under the curves.
         force: compare runs over different data on the questions that they share.
 
     Raises:
         UserError: runs over different data without `force`, or nothing in common.
     """
     first, *others = runs
-    found = [pair for other in others for pair in _pairs(first, other, force=force, seed=seed)]
+    found = [pair for other in others for pair in _pairs(first, other, axis, force=force, seed=seed)]
     if not found:
         raise UserError(f"runs {', '.join(map(str, runs))}: no strategy has a k in common; see `ttc curves`")
     adjusted = holm([one.adjusted_p for one in found])
@@ -60,43 +64,58 @@ Found = Mapping[str, Mapping[int, Outcome]]
 """Question id -> k -> outcome of one strategy."""
 
 
-def _pairs(first: Path, other: Path, *, force: bool, seed: int) -> list[Comparison]:
+def _pairs(first: Path, other: Path, axis: str, *, force: bool, seed: int) -> list[Comparison]:
     """With p-values before Holm."""
     _check_data(first, other, force=force)
     (questions, ours), (_, theirs) = read_outcomes(first), read_outcomes(other)
+    tariffs = [read_tariffs(read_manifest(run)).strategies for run in (first, other)]
     pairs = []
     for strategy in sorted(ours.keys() & theirs.keys()):
         a, b = ({i: dict(points) for i, points in found[strategy].items()} for found in (ours, theirs))
         shared = [question for question in questions if question.id in a and question.id in b]
         common = set.intersection(*(set(found[q.id]) for q in shared for found in (a, b))) if shared else set()
         if common:
-            pairs.append(_compared(str(other), strategy, shared, sorted(common), a, b, seed))
+            panels = [
+                Panel.build(shared, {strategy: {i: list(found[i].items()) for i in found}}, known)
+                for found, known in zip((a, b), tariffs, strict=True)
+            ]
+            pairs.append(_compared(str(other), strategy, shared, sorted(common), panels, axis, seed))
     return pairs
 
 
 def _compared(
-    run: str, strategy: str, shared: Sequence[Question], ks: Sequence[int], a: Found, b: Found, seed: int
+    run: str,
+    strategy: str,
+    shared: Sequence[Question],
+    ks: Sequence[int],
+    panels: Sequence[Panel],
+    axis: str,
+    seed: int,
 ) -> Comparison:
-    first, second = (np.array([found[q.id][ks[-1]].credit for q in shared]) for found in (a, b))
+    """With the panels of the first run and of the other, of this strategy on the questions that both have."""
+    first, second = (panel.credit_QC[:, panel.columns[strategy][ks[-1]]] for panel in panels)
     difference = paired_difference(second, first, [q.cluster or q.id for q in shared], seed=seed)
     exact = bool(np.isin([first, second], (0.0, 1.0)).all()) and not any(q.cluster for q in shared)
     p = mcnemar_p(second, first) if exact else difference.p_value
-    curves = [[_mean_point([found[q.id][k] for q in shared]) for k in ks] for found in (a, b)]
-    try:
-        costs, heights = ([[point[axis] for point in curve] for curve in curves] for axis in (0, 1))
-        left, right = curve_areas(costs, heights)
-        areas = None if np.isnan([left, right]).any() else (left, right)
-    except ValueError:  # one budget, no range of tokens that both cover, or none known
-        areas = None
     test = "McNemar" if exact else "sign flips"
     means = float(first.mean()), float(second.mean())
-    return Comparison(run, strategy, ks[-1], *means, difference, test, areas, p, len(shared))
+    return Comparison(run, strategy, ks[-1], *means, difference, test, _areas(strategy, ks, panels, axis), p, len(shared))
 
 
-def _mean_point(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """Tokens and accuracy."""
-    tokens = [one.prompt_tokens + one.completion_tokens + one.verifier_tokens for one in outcomes]
-    return float(np.mean(tokens)), float(np.mean([one.credit for one in outcomes]))
+def _areas(strategy: str, ks: Sequence[int], panels: Sequence[Panel], axis: str) -> tuple[float, float] | None:
+    """None for one budget, where the curves share no range of the cost, and where it is unknown."""
+    costs, heights = [], []
+    for panel in panels:
+        columns = [panel.columns[strategy][k] for k in ks]
+        costs.append(panel.costs[axis][:, columns].mean(axis=0).tolist())
+        heights.append(panel.credit_QC[:, columns].mean(axis=0).tolist())
+    if np.isnan(costs).any():
+        return None
+    try:
+        left, right = curve_areas(costs, heights)
+    except ValueError:
+        return None
+    return left, right
 
 
 def _check_data(first: Path, other: Path, *, force: bool) -> None:
@@ -109,13 +128,13 @@ def _check_data(first: Path, other: Path, *, force: bool) -> None:
         )
 
 
-def table(found: Sequence[Comparison], first: Path) -> Table:
+def table(found: Sequence[Comparison], first: Path, axis: str = "total_tokens") -> Table:
     """What a terminal shows."""
     caption = (
         "over the n questions that both have; differences in points with 95 % intervals; p after Holm, by sign flips of "
         "clusters or, with *, McNemar's exact test; "
-        "can find: the smallest difference that this many questions would show; areas: mean accuracy over log tokens, on the "
-        "range that both curves cover"
+        "can find: the smallest difference that this many questions would show; areas: mean accuracy over log "
+        f"{AXES[axis].label}, on the range that both curves cover"
     )
     runs = list(dict.fromkeys(one.run for one in found))
     title = f"{runs[0] if len(runs) == 1 else 'runs'} against {first}"

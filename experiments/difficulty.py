@@ -55,19 +55,28 @@ class Difficulty:
     gaps: tuple[LevelGap, ...]
     unsolved: tuple[Unsolved, ...]
     policies: Policies | None
-    """None where no strategy has two samples."""
+    """None where no strategy of known cost has two samples."""
 
     def to_json(self) -> str:
         """For other programs."""
         return TypeAdapter(Difficulty).dump_json(self, indent=1).decode()
 
 
-def analyse(run: Path, *, by: str = "", bins: int = 0, draws: int = statistics.DRAWS, seed: int = 0) -> Difficulty:
+def analyse(
+    run: Path,
+    *,
+    by: str = "",
+    bins: int = 0,
+    axis: str = "total_tokens",
+    draws: int = statistics.DRAWS,
+    seed: int = 0,
+) -> Difficulty:
     """Analyse a finished run; nothing is drawn.
 
     Args:
         by: the field with the levels; topic_difficulty where the data have it and `bins` is 0.
         bins: number of cross-fitted bins; 5 where there are no levels.
+        axis: what the budgets of policies count.
 
     Raises:
         UserError: no such field, both given, or too few samples for halves.
@@ -103,7 +112,8 @@ def analyse(run: Path, *, by: str = "", bins: int = 0, draws: int = statistics.D
     panel = Panel.build(questions, outcomes, tariffs.strategies)
     gaps = level_gaps(panel, rows[easy], rows[hard], skip=golds, draws=draws, seed=seed) if easy != hard else ()
     stuck = tuple(unsolved([questions[row] for row in rows[level]], credits, level) for level in names)
-    return Difficulty(names, field, found, gaps, stuck, policies(asked, halves, levels, golds, draws=draws, seed=seed))
+    best = policies(asked, halves, levels, golds, axis=axis, tariffs=tariffs.strategies, draws=draws, seed=seed)
+    return Difficulty(names, field, found, gaps, stuck, best)
 
 
 Levels = tuple[Mapping[str, str], Mapping[str, str]]

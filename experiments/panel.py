@@ -69,11 +69,6 @@ class Panel:
         costs |= _derived(costs, {name: list(at.values()) for name, at in columns.items()}, tariffs)
         return cls([question.cluster for question in questions], columns, credit_QC, coverage_QC, costs)
 
-    @property
-    def tokens_QC(self) -> np.ndarray:
-        """Of prompt, completions and verifier; NaN where a question has no outcome."""
-        return self.costs["total_tokens"]
-
     def clusters_of(self, rows: Sequence[int]) -> int:
         """Independent units among the rows: named clusters, and every question that stands alone."""
         names = [self.clusters[row] for row in rows]

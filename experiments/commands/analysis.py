@@ -25,18 +25,21 @@ def difficulty(
     bins: Annotated[
         int, typer.Option(min=0, max=9, help="Cross-fitted bins of pass@1 in place of a field.  \\[default: 5 without levels]")
     ] = 0,
-    axis: Annotated[str, typer.Option(help="Compute axis of the gaps at equal compute; all are in --json.")] = "total_tokens",
+    axis: Annotated[
+        str, typer.Option(help="Compute axis of the gaps at equal compute (all are in --json) and of the budgets of policies.")
+    ] = "total_tokens",
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
     json: Json = None,
 ) -> None:
     """Gaps between easy and hard, what stays unsolved, losses, and the best use of compute for each level."""
     from rich.console import Console
 
+    from experiments.axes import AXES
     from experiments.curve_tables import check_axis, table
     from experiments.difficulty import analyse
 
     check_axis(axis)
-    found = analyse(run, by=by, bins=bins, seed=seed)
+    found = analyse(run, by=by, bins=bins, axis=axis, seed=seed)
     console = Console()
     console.print(table(found.curves, found.source))
     console.print(_gap_table(found, axis))
@@ -45,6 +48,8 @@ def difficulty(
     if found.policies:
         console.print(_policy_table(found.policies))
         console.print(_choice_table(found.policies, found.levels))
+    else:
+        console.print(f"no best use of compute: no strategy with two samples or more has a known cost in {AXES[axis].label}")
     if json is not None:
         json.write_text(found.to_json(), encoding="utf-8")
 
@@ -165,16 +170,15 @@ def _unsolved_table(found: "Difficulty") -> "Table":
 
 
 def _policy_table(found: "Policies") -> "Table":
+    from experiments.axes import AXES
     from experiments.numbers import short
 
-    caption = (
-        "accuracy in % within so many tokens per question; choices are cross-fitted, and their luck is not in the intervals"
-    )
-    shown = _table("best use of a budget", caption, "tokens", "by level", "one for all", "gain", "oracle")
+    caption = "accuracy in % within so much per question; choices are cross-fitted, and their luck is not in the intervals"
+    shown = _table("best use of a budget", caption, AXES[found.axis].label, "by level", "one for all", "gain", "oracle")
     for point in found.points:
         level, uniform, oracle = (f"{100 * one.mean:.1f}" for one in (point.by_level, point.uniform, point.oracle))
         gain = f"{100 * point.gain.mean:+.1f} [dim]{100 * point.gain.low:+.1f}..{100 * point.gain.high:+.1f}[/dim]"
-        shown.add_row(short(point.budget_tokens), level, uniform, gain, oracle)
+        shown.add_row(short(point.budget), level, uniform, gain, oracle)
     return shown
 
 
@@ -184,10 +188,11 @@ def _choice_table(found: "Policies", levels: "Sequence[str]") -> "Table":
     from rich import box
     from rich.table import Table
 
+    from experiments.axes import AXES
     from experiments.numbers import short
 
     shown = Table(title="chosen by most folds", caption="and by how many", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column("tokens")
+    shown.add_column(AXES[found.axis].label)
     for level in levels:
         shown.add_column(level, overflow="fold")
     for point in found.points:
@@ -196,5 +201,5 @@ def _choice_table(found: "Policies", levels: "Sequence[str]") -> "Table":
             f"{one[0][0]} [dim]{one[0][1]}/{len(point.choices[level])}[/dim]" if one else ""
             for level, one in zip(levels, most, strict=True)
         ]
-        shown.add_row(short(point.budget_tokens), *cells)
+        shown.add_row(short(point.budget), *cells)
     return shown

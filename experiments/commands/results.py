@@ -78,17 +78,20 @@ def report(
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs; each is compared with the first.")],
+    axis: Annotated[str, typer.Option(help="Compute axis of the areas under the curves.")] = "total_tokens",
     force: Annotated[bool, typer.Option(help="Compare runs over different data on the questions they share.")] = False,
 ) -> None:
     """Paired differences between runs, strategy by strategy, at the largest budget they share."""
     from rich.console import Console
 
     from experiments import compare as comparing
+    from experiments.curve_tables import check_axis
     from ttc.errors import UserError
 
     if len(runs) < 2:
         raise UserError(f"compare needs two runs or more, got {len(runs)}; name their folders")
-    Console().print(comparing.table(comparing.compare(runs, force=force), runs[0]))
+    check_axis(axis)
+    Console().print(comparing.table(comparing.compare(runs, axis=axis, force=force), runs[0], axis))
 
 
 def submission(

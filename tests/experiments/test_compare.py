@@ -56,3 +56,6 @@ def test_areas_are_mean_heights_over_log_tokens_on_the_common_range(tmp_path):
     found = compared(tmp_path, {1: [0.2] * 4, 2: [0.4] * 4, 4: [0.4] * 4}, {2: [0.5] * 4, 4: [0.7] * 4})
     assert found.k == 4
     assert found.areas == pytest.approx((0.4, 0.6))
+    by_samples, by_flops = (compare([tmp_path / "a", tmp_path / "b"], axis=axis) for axis in ("samples", "flops"))
+    assert by_samples[0].areas == pytest.approx((0.4, 0.6))
+    assert by_flops[0].areas is None

@@ -164,7 +164,12 @@ def test_a_policy_spends_where_it_helps_within_the_budget_and_never_takes_gold()
     assert (set(large.choices["Easy"]), set(large.choices["Hard"])) == ({"cheap@1"}, {"vote@8"})
     assert [point.by_level.mean for point in found.points] == pytest.approx([0.5, 0.65])
     assert [point.uniform.mean for point in found.points] == pytest.approx([0.5, 0.55])
-    assert (large.gain.mean, large.tokens_by_level) == (pytest.approx(0.1), pytest.approx(45.0))
+    assert (large.gain.mean, large.cost_by_level) == (pytest.approx(0.1), pytest.approx(45.0))
+
+    by_samples = policies(questions, Halves((outcomes, outcomes)), (levels, levels), ["oracle"], axis="samples", budgets=[4.0])
+    assert by_samples
+    assert (by_samples.axis, set(by_samples.points[0].choices["Hard"])) == ("samples", {"cheap@1"})
+    assert policies(questions, Halves((outcomes, outcomes)), (levels, levels), (), axis="flops") is None
 
 
 @pytest.fixture(scope="module")
