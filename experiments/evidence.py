@@ -193,6 +193,7 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
     steps = step_texts(text, len(scores.steps))
     labels: tuple[bool | None, ...] = (None,) * len(scores.steps)
     kinds: tuple[str | None, ...] = ()
+    reads: tuple[bool, ...] = ()
     fits = steps is not None
     if known is not None:
         fits = len(known.steps) == len(scores.steps) and "".join(known.steps) == text
@@ -200,13 +201,14 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
     elif steps and scores.steps and question.benchmark == "pocket":
         from training.corpora import pocket_labels
 
-        labels, kinds = pocket_labels(question, steps)
+        labels, kinds, reads = pocket_labels(question, steps)
     return ScoredChain(
         question=question.id,
         steps=steps if steps is not None and fits else tuple(step.text for step in split(text)),
         scores=scores.steps if fits else (),
         labels=labels if fits else (),
         kinds=kinds if fits else (),
+        reads_image=reads if fits else (),
         score=scores.score,
         source=question.benchmark,
         cluster=question.cluster,

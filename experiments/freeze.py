@@ -33,7 +33,9 @@ def freeze(evidence: Evidence, *, method: Method = "temperature") -> Frozen:
     steps = Steps.of(evidence.chains)
     fitted = fit(method, steps.scores, steps.right) if _has_both(steps.right) else None
     cut = threshold(fitted.apply(steps.scores), steps.right) if fitted else None
-    tried = {how: float(np.mean(list(found.method_QK.values()))) for how, found in by_aggregation(evidence, fitted).items()}
+    tried: dict[Aggregation, float] = {
+        how: float(np.mean(list(found.method_QK.values()))) for how, found in by_aggregation(evidence, fitted).items()
+    }
     best = max(tried.values(), default=0.0)
     chosen: Aggregation | None = next((how for how in PREFERRED if tried.get(how) == best), None)
     frozen = Frozen(

@@ -68,28 +68,33 @@ def pocket_chains(
             verdict = judge.judge(question, golds[question.id], extract(question, sample))
             chain = natural_chain(question, sample, model=model, verdict=verdict)
             if chain is not None:
-                labels, kinds = pocket_labels(question, chain.steps)
+                labels, kinds, _ = pocket_labels(question, chain.steps)
                 chains.append(replace(chain, labels=labels, kinds=kinds))
     return chains
 
 
-def pocket_labels(question: Question, steps: Sequence[str]) -> tuple[tuple[bool, ...], tuple[str | None, ...]]:
-    """Whether each step is right by the pocket exam's own truth, and the kind of its first error."""
+def pocket_labels(
+    question: Question, steps: Sequence[str]
+) -> tuple[tuple[bool, ...], tuple[str | None, ...], tuple[bool, ...]]:
+    """Whether each step is right by the pocket exam's own truth, the kind of its first error, and whether it reads the image."""
     from ttc.pocket.checker import check
     from ttc.pocket.exam import find
 
     reply = "".join(steps)
     checks = iter(check(find(question.id), reply))
-    lines = [(line, next(checks).kind if line.strip() else "right") for line in reply.splitlines(keepends=True)]
+    lines = [(line, next(checks) if line.strip() else None) for line in reply.splitlines(keepends=True)]
     ends = list(accumulate(len(line) for line, _ in lines))
     kinds: list[str | None] = []
+    reads: list[bool] = []
     start = 0
     for step in steps:
         # a reply of one line has steps within it: each takes the line's label
         touched = range(bisect_right(ends, start), bisect_left(ends, start + len(step)) + 1)
-        kinds.append(next((lines[at][1] for at in touched if lines[at][1] != "right"), None))
+        found = [check for at in touched if (check := lines[at][1]) is not None]
+        kinds.append(next((check.kind for check in found if check.kind != "right"), None))
+        reads.append(any(check.reads for check in found))
         start += len(step)
-    return tuple(kind is None for kind in kinds), tuple(kinds)
+    return tuple(kind is None for kind in kinds), tuple(kinds), tuple(reads)
 
 
 def _is_stale(question: Question, gold: Gold, step: str) -> bool:

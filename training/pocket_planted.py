@@ -29,7 +29,7 @@ def planted_chains(questions: Sequence[Question], count: int, seed: int) -> list
     for number in range(count if sources else 0):
         question, source = sources[number % len(sources)]
         steps = tuple(step.text for step in split(planted(source, rng)))
-        labels, kinds = pocket_labels(question, steps)
+        labels, kinds, _ = pocket_labels(question, steps)
         is_right = all(labels)
         chains.append(LabelledChain(question, steps, labels, kinds, "perturbed", "pocket/planted", question.id, is_right))
     return chains

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from training.chains import LabelledChain
-from training.corpora import pocket_chains
+from training.corpora import pocket_chains, pocket_labels
 from training.pocket_planted import planted_chains
 from ttc import prompts
 from ttc.bank import Bank
@@ -50,7 +50,7 @@ async def _draw(data: "PocketReplies", questions: Sequence[Question]) -> dict[st
 
 
 def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain]:
-    """Copies of a share of the chains, evenly spread, with blank images; readings are not labelled there.
+    """Copies of a share of the chains, evenly spread, with blank images; steps that read the image are not labelled there.
 
     Every other label stays: a verifier learns from them that sums and rules can be judged whatever the image shows. Questions
     with a video are left out.
@@ -62,7 +62,8 @@ def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain
     for chain in (seen[place * len(seen) // count] for place in range(count)):
         if chain.group not in blanks:
             blanks[chain.group] = replace(chain.question, media=tuple(map(_blank, chain.question.media)))
-        labels = tuple(None if kind == "perception" else label for label, kind in zip(chain.labels, chain.kinds, strict=True))
+        _, _, reads = pocket_labels(chain.question, chain.steps)
+        labels = tuple(None if reading else label for label, reading in zip(chain.labels, reads, strict=True))
         copies.append(replace(chain, question=blanks[chain.group], labels=labels))
     return copies
 

@@ -67,15 +67,21 @@ def not_applicable(probe: str, why: str) -> Finding:
 
 
 def without_image(probe: str, pairs: Sequence[Pair]) -> Finding:
-    """Perception errors can no longer be told, all others as before; by answers alone where no step has a known kind."""
+    """Perception errors can no longer be told, all others as before; by answers alone where no step has a known kind.
+
+    Errors are held against right steps of their own sort: errors of perception against right readings, others against right
+    steps that read nothing. Blind, a right reading is as doubtful as a wrong one, so among all right steps any error would seem
+    harder to tell, and one of perception easier. Where it is not known which steps read the image, all right ones serve.
+    """
     kept = [pair for pair in pairs if len(pair.scores) == len(pair.before.scores) > 0]
     before, after = (Steps.of([getattr(pair, "before" if old else "after") for pair in kept]) for old in (True, False))
+    is_known = all(reads is not None for reads in before.reads)
     figures: dict[str, float] = {}
-    for name, is_kind in (
-        ("perception", _is_perception),
-        ("other", lambda kind: kind is not None and not _is_perception(kind)),
+    for name, is_kind, reads in (
+        ("perception", _is_perception, True),
+        ("other", lambda kind: kind is not None and not _is_perception(kind), False),
     ):
-        seen, unseen = before.against(is_kind), after.against(is_kind)
+        seen, unseen = (steps.against(is_kind, reads=reads if is_known else None) for steps in (before, after))
         values = auroc(seen.right, seen.scores), auroc(unseen.right, unseen.scores)
         if (~seen.right).sum() >= FEWEST and None not in values:
             figures |= {f"{name} before": values[0] or 0.0, f"{name} after": values[1] or 0.0}

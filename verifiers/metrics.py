@@ -44,9 +44,12 @@ class ScoredChain:
     cluster: str = ""
     """As `Question.cluster`: empty means that the question stands alone."""
     fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    reads_image: tuple[bool, ...] = ()
+    """Whether each step says what is shown, so that nobody can judge it blind; empty where that is unknown."""
 
     def __post_init__(self) -> None:
         assert len(self.scores) == len(self.labels) in (0, len(self.steps))
+        assert len(self.reads_image) in (0, len(self.labels))
         assert len(self.kinds) in (0, len(self.labels))
 
     @property
@@ -82,30 +85,41 @@ class Steps:
     texts: tuple[str, ...]
     units: tuple[str, ...]
     """Cluster of each."""
+    reads: tuple[bool | None, ...]
+    """Whether each reads the image; None where that is unknown."""
 
     @staticmethod
     def of(chains: Sequence[ScoredChain]) -> "Steps":
         """All steps with a label."""
         rows = [
-            (label, score, kind, text, chain.unit)
+            (label, score, kind, text, chain.unit, reads)
             for chain in chains
-            for label, score, kind, text in zip(
-                chain.labels, chain.scores, chain.kinds or (None,) * len(chain.labels), chain.steps, strict=False
+            for unknown in [(None,) * len(chain.labels)]
+            for label, score, kind, text, reads in zip(
+                chain.labels, chain.scores, chain.kinds or unknown, chain.steps, chain.reads_image or unknown, strict=False
             )
             if label is not None
         ]
-        right, scores, kinds, texts, units = zip(*rows, strict=True) if rows else ((),) * 5
-        return Steps(np.array(right, dtype=bool), np.array(scores, dtype=float), kinds, texts, units)
+        right, scores, kinds, texts, units, reads = zip(*rows, strict=True) if rows else ((),) * 6
+        return Steps(np.array(right, dtype=bool), np.array(scores, dtype=float), kinds, texts, units, reads)
 
-    def against(self, is_kind: Callable[[str | None], bool]) -> "Steps":
-        """Right steps, and those wrong ones whose kind is asked for."""
-        kept = [bool(right) or is_kind(kind) for right, kind in zip(self.right, self.kinds, strict=True)]
+    def against(self, is_kind: Callable[[str | None], bool], *, reads: bool | None = None) -> "Steps":
+        """Right steps, and those wrong ones whose kind is asked for.
+
+        Args:
+            reads: keep those that are known to read the image, or known not to; None: all.
+        """
+        kept = [
+            (bool(right) or is_kind(kind)) and reads in (None, read)
+            for right, kind, read in zip(self.right, self.kinds, self.reads, strict=True)
+        ]
         return Steps(
             self.right[kept],
             self.scores[kept],
             tuple(compress(self.kinds, kept)),
             tuple(compress(self.texts, kept)),
             tuple(compress(self.units, kept)),
+            tuple(compress(self.reads, kept)),
         )
 
 

@@ -50,8 +50,8 @@ def test_each_line_of_a_pocket_reply_has_the_label_of_the_exam():
 
 def test_steps_within_one_line_share_its_label():
     question = Pocket(split="train", size=10).load().questions[0]
-    labels, kinds = pocket_labels(question, ("It is 5. ", "Thus 6."))
-    assert (labels, kinds) == ((False, False), ("reasoning", "reasoning"))
+    labels, kinds, reads = pocket_labels(question, ("It is 5. ", "Thus 6."))
+    assert (labels, kinds, reads) == ((False, False), ("reasoning", "reasoning"), (False, False))
 
 
 def test_a_refused_sample_is_no_chain():

@@ -146,6 +146,23 @@ def test_a_verifier_that_loses_its_arithmetic_with_the_image_fails():
     assert found.figures["perception after"] <= findings.BLIND < found.figures["other before"]
 
 
+def test_errors_are_held_against_right_steps_that_need_the_image_as_much_as_they_do():
+    def doubting(rng, chain: ScoredChain):
+        """Blind, it doubts every reading, and tells the other steps as before."""
+        known = zip(chain.reads_image, chain.scores, strict=True)
+        scores = tuple(0.3 + float(rng.normal(0, 0.15)) if reads else score for reads, score in known)
+        return scores, float(np.mean(scores))
+
+    rng, kept = np.random.default_rng(0), []
+    for chain in simulated.chains(simulated.knows):
+        reads = tuple(kind == "perception" or (kind is None and rng.random() < 0.5) for kind in chain.kinds)
+        kept.append(replace(chain, reads_image=reads))
+    sorted_out = [Pair(chain, *doubting(rng, chain)) for chain in kept]
+    mixed = [replace(pair, before=replace(pair.before, reads_image=())) for pair in sorted_out]
+    assert findings.without_image("blank image", sorted_out).verdict == "pass"
+    assert findings.without_image("blank image", mixed).verdict == "fail"
+
+
 def test_without_kinds_of_errors_the_answers_decide():
     bare = [Pair(replace(pair.before, kinds=()), pair.scores, pair.score) for pair in pairs(lost)]
     found = findings.without_image("blank image", bare)

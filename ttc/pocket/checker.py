@@ -27,6 +27,8 @@ class StepCheck:
     """`right`, or what the first error in the line is: a value read wrongly, a rule misunderstood, or anything else."""
     on_track: bool
     """This step and all before it are right."""
+    reads: bool
+    """It says what the image shows, rightly or not: without the image nobody can tell."""
 
 
 def check(source: Problem, reply: str) -> tuple[StepCheck, ...]:
@@ -37,7 +39,7 @@ def check(source: Problem, reply: str) -> tuple[StepCheck, ...]:
         if line:
             kind = reader.judge(line)
             on_track = on_track and kind == "right"
-            checks.append(StepCheck(line, kind, on_track))
+            checks.append(StepCheck(line, kind, on_track, reader.reads(line)))
     return tuple(checks)
 
 
@@ -67,6 +69,11 @@ class _Reader:
         if match := OPTION.fullmatch(line):
             return self._option(match["letter"], int(match["value"]), match["verdict"] == "yes")
         return "reasoning"
+
+    def reads(self, line: str) -> bool:
+        """Whether the line names a quantity or an option that the image shows."""
+        match = SUM.fullmatch(line) or START.fullmatch(line)
+        return bool(OPTION.fullmatch(line)) or (match is not None and match["label"] in self.truth)
 
     def _start(self, label: str, value: int) -> Kind:
         first = self.done == 0

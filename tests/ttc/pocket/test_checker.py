@@ -104,6 +104,12 @@ def test_later_steps_are_judged_on_the_value_the_reply_has_but_are_off_track(tab
     assert not any(step.on_track for step in steps)
 
 
+def test_steps_that_say_what_is_shown_are_known_from_those_that_only_work_with_it(table, dials):
+    read = [step.reads for step in check(table, "q1: 9\ndoubled: 9 * 2 = 18\nr2: 18 + 5 = 23\nIt is 23.\nAnswer: 23")]
+    assert read == [True, False, True, False, False]
+    assert [step.reads for step in check(dials, "A: 3 no\nAnswer: A")] == [True, False]
+
+
 def test_a_bare_answer_is_held_against_the_truth(table, circuit):
     assert kinds(table, "Answer: B") == ["right"]
     assert kinds(table, "Answer: A") == ["reasoning"]
