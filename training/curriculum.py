@@ -3,8 +3,9 @@
     runs = compare(config, ("random", "easy_first"), seeds=3, folder)
     rows = summary(runs)
 
-Every run makes the same number of steps over the same chains and is measured after its last one. Each has a folder of its own,
-and a killed comparison goes on under the same call.
+Every run makes the same number of steps over the same chains and is measured after its last one; the base is measured as it
+is, beside them, since orders can differ only where training does something. Each has a folder of its own, and a killed
+comparison goes on under the same call.
 
 Source: curriculum learning, Bengio et al. 2009, doi:10.1145/1553374.1553380.
 """
@@ -14,7 +15,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -28,13 +29,16 @@ from ttc.statistics import Interval
 from verifiers.metrics import FloatArray, Ranks, auroc, resampled
 
 RESULT = "held_out.json"
+UNTRAINED = "untrained"
+Way = Order | Literal["untrained"]
+"""What made a verifier: training in an order, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What one run's verifier says of the held-out steps; every run's rows are the same steps."""
 
-    order: Order
+    order: Way
     seed: int
     steps: int
     """Of the optimiser."""
@@ -49,7 +53,7 @@ class Measured:
 class Row:
     """One order, over its seeds."""
 
-    order: Order
+    order: Way
     steps: int
     aurocs: tuple[float, ...]
     """Of each seed."""
@@ -68,7 +72,7 @@ def orders(names: Sequence[str]) -> list[Order]:
 
 
 def compare(config: StepVerifierTraining, orders: Sequence[Order], seeds: int, folder: Path) -> list[Measured]:
-    """Train and measure under each order with seeds 0 to seeds - 1, but for what the folder has already.
+    """Train and measure under each order with seeds 0 to seeds - 1, and the base last, but for what the folder has already.
 
     Raises:
         UserError: nothing is held out, an order does not fit the data, or the folder holds another comparison.
@@ -79,6 +83,7 @@ def compare(config: StepVerifierTraining, orders: Sequence[Order], seeds: int, f
             "whole number, and fewer chains for a shorter run"
         )
     wanted = {folder / f"{order}-{seed}": _ordered(config, order, seed) for seed in range(seeds) for order in orders}
+    wanted[folder / UNTRAINED] = _ordered(config, "random", 0)
     found = {place: _read(place, one) for place, one in wanted.items()}
     if missing := [place for place, one in found.items() if one is None]:
         train, dev = data.load(config.data)
@@ -116,16 +121,16 @@ def held_out(asked: AnyChains, train: Sequence[LabelledChain], dev: Sequence[Lab
 def summary(runs: Sequence[Measured]) -> list[Row]:
     """Each order's AUROC over its seeds, and how far it is from that of the first order; all on the same steps."""
     units = runs[0].units
-    by_order: dict[Order, list[Measured]] = {}
+    by_order: dict[Way, list[Measured]] = {}
     for run in runs:
         by_order.setdefault(run.order, []).append(run)
     ranks = {order: [Ranks(run.right, run.scores) for run in group] for order, group in by_order.items()}
     first = next(iter(by_order))
 
-    def mean(order: Order, weight_N: FloatArray | None = None) -> float:
+    def mean(order: Way, weight_N: FloatArray | None = None) -> float:
         return float(np.mean([one.auroc(weight_N) for one in ranks[order]]))
 
-    def gap(order: Order, weight_N: FloatArray | None = None) -> float:
+    def gap(order: Way, weight_N: FloatArray | None = None) -> float:
         return mean(order, weight_N) - mean(first, weight_N)
 
     return [
@@ -156,24 +161,27 @@ def _ordered(config: StepVerifierTraining, order: Order, seed: int) -> StepVerif
 def _run(
     config: StepVerifierTraining, train: Sequence[LabelledChain], unseen: Sequence[LabelledChain], folder: Path
 ) -> Measured:
-    """Train one verifier into its folder, and keep what it says of the held-out steps beside it."""
+    """Train one verifier into its folder, or take the base as it is, and keep what it says of the held-out steps beside it."""
     from training.step_trainer import IGNORED
     from training.step_verifier import Course
 
     course = Course(config, train, unseen, folder)  # nothing is chosen by what is held out: there is one evaluation
-    course.run()
+    way: Way = UNTRAINED if folder.name == UNTRAINED else config.optimisation.order
+    if way != UNTRAINED:
+        course.run()
     predicted = course.trainer.predict(course.trainer.eval_dataset)  # pyright: ignore[reportArgumentType]
     z_NS, labels_NS = np.asarray(predicted.predictions), np.asarray(predicted.label_ids)
     known_NS = labels_NS != IGNORED
     units = [chain.question.cluster or chain.question.id for chain in course.dev.chains]
     found = Measured(
-        config.optimisation.order,
+        way,
         config.optimisation.seed,
         course.trainer.state.global_step,
         z_NS[known_NS].tolist(),
         (labels_NS[known_NS] == 1).tolist(),
         [units[row] for row in np.nonzero(known_NS)[0]],
     )
+    folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{RESULT}.part"
     part.write_text(json.dumps({"config": _identity(config), "found": asdict(found)}), encoding="utf-8")
     os.replace(part, folder / RESULT)
