@@ -1,12 +1,13 @@
 """Kinds for all wrong replies of runs: by rule where form decides, by whoever teaches, and by a classifier for the rest.
 
-runs -> wrong replies -> rules | labels (truth, annotations, judge) -> classifier -> errors.jsonl, and how good each of them is
+runs -> wrong replies -> rules | labels (truth, annotations, judge, planted errors) -> classifier -> errors.jsonl, and how good
+each of them is
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import yaml
@@ -22,9 +23,12 @@ from training.errors_features import table
 from training.errors_judge import ErrorJudge
 from ttc.bank import Bank
 from ttc.errors import UserError
+from ttc.records import Exam
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,12 @@ class Options:
     """What is asked for."""
 
     labels: str = "annotations"
-    """`truth`, `annotations`, or the path of a judge's YAML file."""
+    """`truth`, `annotations`, `planted`, or the path of a judge's YAML file."""
     draw: str | None = None
     encoder: Path | None = None
     verifier: str | None = None
     most: int = 4000
-    """Labels that the classifier learns from."""
+    """Labels that the classifier learns from, and replies that a judge is asked about."""
     curve: tuple[int, ...] = ()
     """Numbers of labels to judge it by."""
     seed: int = 0
@@ -64,7 +68,7 @@ def explain(runs: Sequence[Path], options: Options) -> list[Found]:
     replies = [wrong_replies(one, verifier=options.verifier) for one in opened]
     source, known = _labels(opened[0], replies[0], options)
     qualities, notes = {}, []
-    taught = _taught(replies[0], known, options)
+    taught = _planted(opened[0].exam, options) if source == "planted" else _taught(replies[0], known, options)
     rows = table([reply for reply, _ in taught], encoder=options.encoder)
     kinds, groups = [kind for _, kind in taught], [reply.question.id for reply, _ in taught]
     if len(set(kinds)) > 1:
@@ -72,7 +76,7 @@ def explain(runs: Sequence[Path], options: Options) -> list[Found]:
     elif any(_open(replies[0], known)) or len(runs) > 1:
         raise UserError(f"run {runs[0]}: {len(kinds)} labels of {len(set(kinds))} kinds teach no classifier; label more")
     if source == "judge":
-        qualities |= _judge_judged(opened[0], replies[0], known)
+        qualities |= _against(opened[0], replies[0], known, "judge")
     known_by_run: list[Mapping[str, ErrorKind]] = [known, *({} for _ in runs[1:])]
     left = [_open(wrong, held) for wrong, held in zip(replies, known_by_run, strict=True)]
     model = fit(rows, kinds, groups, seed=options.seed) if any(left) else None
@@ -82,6 +86,8 @@ def explain(runs: Sequence[Path], options: Options) -> list[Found]:
         guessed: dict[str, ErrorKind] = {
             reply.id: next(kind for kind in KINDS if kind == one) for reply, one in zip(unknown, said, strict=True)
         }
+        if source == "planted" and run is runs[0]:
+            qualities |= _against(opened[0], wrong, guessed, f"classifier of {len(kinds):,} planted errors")
         labelled = _together(wrong, held, source, guessed)
         write_kinds(run, labelled)
         found.append(Found(run, labelled, qualities if run is runs[0] else {}, tuple(notes) if run is runs[0] else ()))
@@ -100,9 +106,11 @@ def _labels(opened: OpenRun, replies: Sequence[WrongReply], options: Options) ->
         if not found:
             raise UserError(f"run {opened.path}: nobody has labelled it; `ttc annotate {opened.path} --name YOU` does")
         return "annotation", found
-    judge = read_judge(Path(options.labels))
-    said = judge.labels(unruled, Bank(opened.config.bank))
-    return "judge", {reply.id: kind for reply, kind in zip(unruled, said, strict=True) if kind is not None}
+    if options.labels == "planted":
+        return "planted", {}
+    judge, asked = read_judge(Path(options.labels)), _some(unruled, options)
+    said = judge.labels(asked, Bank(opened.config.bank))
+    return "judge", {reply.id: kind for reply, kind in zip(asked, said, strict=True) if kind is not None}
 
 
 def read_judge(path: Path) -> ErrorJudge:
@@ -110,7 +118,9 @@ def read_judge(path: Path) -> ErrorJudge:
     try:
         return ErrorJudge.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise UserError(f"--labels {path}: use truth, annotations, or the YAML file of a judge ({error.strerror})") from error
+        raise UserError(
+            f"--labels {path}: use truth, annotations, planted, or the YAML file of a judge ({error.strerror})"
+        ) from error
     except yaml.YAMLError as error:
         raise UserError(f"--labels {path}: no YAML ({str(error).splitlines()[0]})") from error
     except ValidationError as error:
@@ -124,10 +134,25 @@ def _taught(
     pairs: list[tuple[WrongReply, ErrorKind]] = [
         (reply, known[reply.id]) for reply in replies if reply.id in known and ruled(reply) is None
     ]
-    if len(pairs) <= options.most:
-        return pairs
-    rows = np.random.default_rng(options.seed).choice(len(pairs), options.most, replace=False)
-    return [pairs[row] for row in sorted(rows)]
+    return _some(pairs, options)
+
+
+def _some(rows: Sequence[T], options: Options) -> Sequence[T]:
+    """As many as are learned from at most, by lot, in their order."""
+    if len(rows) <= options.most:
+        return rows
+    return [rows[row] for row in sorted(np.random.default_rng(options.seed).choice(len(rows), options.most, replace=False))]
+
+
+def _planted(exam: Exam, options: Options) -> Sequence[tuple[WrongReply, ErrorKind]]:
+    """The exam's explanations with an error put in: labels that nobody had to give."""
+    from training.errors_synthetic import planted_replies, synthetic
+
+    if exam.name == "pocket":
+        replies, kinds = planted_replies(exam, options.most, seed=options.seed)
+    else:
+        replies, kinds = synthetic(exam, seed=options.seed)
+    return _some([pair for pair in zip(replies, kinds, strict=True) if ruled(pair[0]) is None], options)
 
 
 def _open(replies: Sequence[WrongReply], known: Mapping[str, ErrorKind]) -> list[WrongReply]:
@@ -154,8 +179,8 @@ def _judged(
     return qualities, notes
 
 
-def _judge_judged(opened: OpenRun, replies: Sequence[WrongReply], said: Mapping[str, ErrorKind]) -> dict[str, Quality]:
-    """The judge against whoever knows better: the pocket exam itself, or people; nothing where neither speaks."""
+def _against(opened: OpenRun, replies: Sequence[WrongReply], said: Mapping[str, ErrorKind], name: str) -> dict[str, Quality]:
+    """What was said against whoever knows better: the pocket exam itself, or people; nothing where neither speaks."""
     if opened.exam.name == "pocket":
         true: Mapping[str, str] = {reply.id: pocket_kind(reply) for reply in replies if reply.id in said}
     else:
@@ -165,7 +190,7 @@ def _judge_judged(opened: OpenRun, replies: Sequence[WrongReply], said: Mapping[
         return {}
     right, found = [true[reply.id] for reply in kept], [said[reply.id] for reply in kept]
     who = "the truth" if opened.exam.name == "pocket" else "people"
-    return {f"judge against {who}": quality(right, found, [reply.question.id for reply in kept], labels=0)}
+    return {f"{name} against {who}": quality(right, found, [reply.question.id for reply in kept], labels=0)}
 
 
 def _by_people(run: Path) -> dict[str, ErrorKind]:

@@ -16,12 +16,18 @@ def errors(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     others: Annotated[list[Path] | None, typer.Argument(help="More runs, to be labelled by what the first teaches.")] = None,
     labels: Annotated[
-        str, typer.Option(help="Who teaches: truth (the pocket exam's own), annotations, or the YAML file of a judge.")
+        str,
+        typer.Option(
+            help="Who teaches: truth (the pocket exam's own), annotations, planted (errors put into the explanations), or the "
+            "YAML file of a judge."
+        ),
     ] = "annotations",
     draw: Annotated[str | None, typer.Option(help="Which samples, such as cot.  \\[default: the draw with most]")] = None,
     encoder: Annotated[Path | None, typer.Option(help="Folder of a sentence encoder; words are hashed without one.")] = None,
     verifier: Annotated[str | None, typer.Option(help="Verifier of the run whose first bad step is looked at.")] = None,
-    most: Annotated[int, typer.Option(min=10, help="Labels that the classifier learns from, at most.")] = 4000,
+    most: Annotated[
+        int, typer.Option(min=10, help="Labels to learn from, or to have from a judge, at most.")
+    ] = 4000,
     curve: Annotated[list[int] | None, typer.Option(help="Also tell how good it gets from so many labels.")] = None,
     seed: int = 0,
 ) -> None:

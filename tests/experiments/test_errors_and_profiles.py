@@ -13,6 +13,9 @@ from experiments.mistakes import open_run, read_kinds, wrong_replies
 from experiments.profiles import calibrated, kind_shares, profile, what_is_mended
 from training.errors import pocket_kind
 from training.pocket_planted import planted
+from ttc import outputs
+from ttc.answers import extract
+from ttc.judges.rules import Rules
 from ttc.pocket import exam
 from ttc.statistics import mcnemar_p
 
@@ -73,12 +76,25 @@ def test_a_few_labels_by_people_teach_the_rest(pocket, ttc):
 
 
 def test_a_judge_labels_and_is_held_against_the_truth(pocket, ttc, tmp_path):
-    judge = {"backend": {"kind": "scripted", "replies": ['So: {"kind": "logic"}']}, "votes": 1}
+    says = ['So: {"kind": "logic"}', '{"kind": "knowledge"}']
+    judge = {"backend": {"kind": "scripted", "replies": says, "pick": "seeded"}, "votes": 1}
     (tmp_path / "judge.yaml").write_text(yaml.safe_dump(judge))
-    ended = ttc("errors", pocket, "--labels", tmp_path / "judge.yaml")
+    ended = ttc("errors", pocket, "--labels", tmp_path / "judge.yaml", "--most", 40)
     assert ended.code == 0, ended.err
     assert "judge against the truth" in ended.out
-    assert {(one.kind, one.source) for one in read_kinds(pocket).values()} == {("logic", "judge")}
+    written = read_kinds(pocket).values()
+    assert Counter(one.source for one in written) == {"judge": 40, "classifier": len(written) - 40}
+    assert {one.kind for one in written} == {"logic", "knowledge"}
+
+
+def test_planted_errors_teach_before_anybody_has_labelled(pocket, ttc):
+    ended = ttc("errors", pocket, "--labels", "planted", "--most", 300)
+    assert ended.code == 0, ended.err
+    assert "planted errors against the truth" in " ".join(ended.out.split())
+    written = read_kinds(pocket)
+    assert {one.source for one in written.values()} <= {"classifier", "rule"}
+    true = [pocket_kind(reply) == written[reply.id].kind for reply in wrong_replies(open_run(pocket))]
+    assert sum(true) > 0.8 * len(true)
 
 
 def test_without_labels_the_way_out_is_told(tmp_path, ttc):
@@ -148,20 +164,28 @@ def test_runs_over_different_data_are_not_compared(tmp_path, ttc):
     assert ttc("profile", *runs, "--force").code == 0
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_gpt_4o_with_and_without_thinking(shared, tmp_path, ttc):
-    """Released outputs on MMMU-Pro: thinking gains 350 questions and loses 140."""
-    runs = []
+    """Released outputs on the first 300 questions of MMMU-Pro (on all 1730, thinking gains 350 and loses 140)."""
+    runs, right = [], []
     for style in ("direct", "cot"):
-        config = tmp_path / f"{style}.yaml"
-        outputs = shared / "data" / "mmmu_pro" / f"gpt-4o_standard(10 options)_{style}.jsonl"
-        assert ttc("import", outputs, "--style", style, "--bank", tmp_path / "bank", "-o", config).code == 0
-        assert ttc("run", config, "--out", tmp_path / style).code == 0
+        released = shared / "data" / "mmmu_pro" / f"gpt-4o_standard(10 options)_{style}.jsonl"
+        (part := tmp_path / released.name).write_text("\n".join(released.read_text().splitlines()[:300]))
+        read = outputs.read(part, "mmmu_pro")
+        by_id = {question.id: question for question in read.exam("mmmu_pro").questions}
+        right.append(
+            {
+                one.id: Rules().judge(by_id[one.id], one.gold, extract(by_id[one.id], one.sample)).credit
+                for one in read.replies
+                if one.sample
+            }
+        )
+        assert ttc("import", part, "--style", style, "--bank", tmp_path / "bank", "-o", tmp_path / f"{style}.yaml").code == 0
+        assert ttc("run", tmp_path / f"{style}.yaml", "--out", tmp_path / style).code == 0
         runs.append(tmp_path / style)
-    found = profile(runs, fields=("topic_difficulty",))
-    whole, *levels = found.trades[0].rows
-    assert whole.questions == 1730
-    assert (round(1730 * whole.gained), round(1730 * whole.lost)) == (350, 140)
+    whole, *levels = profile(runs, fields=("topic_difficulty",)).trades[0].rows
+    direct, cot = right
+    assert whole.questions == len(direct) == 300
+    assert round(300 * whole.gained) == sum(cot[id] > direct[id] for id in direct) > 50
+    assert round(300 * whole.lost) == sum(cot[id] < direct[id] for id in direct) > 10
     assert [row.value for row in levels] == ["Easy", "Medium", "Hard"]
     assert all(row.gained > row.lost for row in levels)
