@@ -139,9 +139,9 @@ def table(found: Sequence[Comparison], first: Path, axis: str = "total_tokens") 
     runs = list(dict.fromkeys(one.run for one in found))
     title = f"{runs[0] if len(runs) == 1 else 'runs'} against {first}"
     shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column("strategy", overflow="fold", min_width=15)  # a name may fold, a number must not be cut
+    shown.add_column("strategy", overflow="fold")  # a name may fold, a number must not be cut
     for heading in ("n", "first", "this", "difference", "p", "can find", "areas"):
-        shown.add_column(heading, justify="right", no_wrap=heading != "areas")
+        shown.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
         if len(runs) > 1:
             shown.add_row(run, style="dim")
