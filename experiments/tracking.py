@@ -7,7 +7,6 @@ which is removed and written anew: one folder, one `wandb sync`.
 
 import hashlib
 import json
-import netrc
 import os
 import secrets
 import shutil
@@ -18,11 +17,11 @@ from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
 from experiments import axes
+from training.wandb_mode import wandb_mode
 from ttc.errors import UserError
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ class _Tracked:
                 resume="allow",
                 dir=self._folder,
                 config=self._config,
-                mode=None if os.environ.get("WANDB_MODE") else _default_mode(),
+                mode=wandb_mode(),
                 settings=wandb.Settings(silent=True, console="off", init_timeout=30),
             )
         except wandb.Error as error:
@@ -267,18 +266,6 @@ def _sample_table(results: "Results", most: int) -> Table:
         for s, a, v in zip(g.samples, g.answers, g.verdicts, strict=True)
     )
     return columns, list(islice(rows, 0, None, -(-total // most))) if most and total else []
-
-
-def _default_mode() -> Literal["online", "offline"]:
-    """Online only where W&B would find a key without asking for one."""
-    host = urlsplit(os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai").hostname or ""
-    if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
-        return "online"
-    try:
-        known = netrc.netrc(Path(os.environ.get("NETRC") or "~/.netrc").expanduser()).authenticators(host)
-    except (OSError, netrc.NetrcParseError):
-        return "offline"
-    return "online" if known else "offline"
 
 
 def _hash(value: object) -> str:

@@ -1,4 +1,7 @@
-"""`python -m training CONFIG`, for several GPUs `accelerate launch -m training CONFIG`; the same as `ttc train`."""
+"""`python -m training CONFIG`, for several GPUs `accelerate launch -m training CONFIG`; the same as `ttc train`.
+
+Several processes on a CPU are `torchrun --nproc_per_node 2 -m training CONFIG`: `accelerate launch --cpu` starts one.
+"""
 
 import sys
 from pathlib import Path

@@ -48,7 +48,8 @@ class Optimisation(BaseModel, frozen=True, extra="forbid"):
     order: Order = "random"
     """How the chains follow each other."""
     by_length: bool = False
-    """With order `random`: chains of similar length share a batch, so that little is padding."""
+    """With order `random`: chains of similar length share a batch, so that little is padding. Which ones depends on how many
+    devices there are; all else is the same on any number."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the arithmetic; weights learn in float32. `auto`: bfloat16 on a GPU."""
     gradient_checkpointing: bool = False
@@ -66,7 +67,7 @@ class Optimisation(BaseModel, frozen=True, extra="forbid"):
 
 
 class Tracking(BaseModel, frozen=True, extra="forbid"):
-    """Where the curves of training go besides the folder."""
+    """Where the curves of training go besides the folder. W&B is offline where no key is set, unless WANDB_MODE is."""
 
     kind: Literal["none", "wandb"] = "none"
     project: str = "test-time-compute"

@@ -13,7 +13,6 @@ import torch
 import yaml
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import EarlyStoppingCallback, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
@@ -21,7 +20,7 @@ from training.chains import LabelledChain
 from training.config import GenerativeVerifierTraining
 from training.labels import is_right
 from training.step_trainer import places
-from training.step_verifier import Course, LastEvaluation
+from training.step_verifier import Course
 from ttc import media
 from ttc.backends.chat import Chat, Encoded
 from ttc.backends.transformers import Transformers
@@ -91,9 +90,6 @@ class GenerativeCourse(Course):
         (folder / FILE).write_text(text, encoding="utf-8")
 
     def _trainer(self) -> Any:
-        callbacks: list[TrainerCallback] = [LastEvaluation()]
-        if self.config.optimisation.patience:
-            callbacks.append(EarlyStoppingCallback(early_stopping_patience=self.config.optimisation.patience))
         settings: dict[str, Any] = {**self._settings(len(self.train.chains)), "greater_is_better": False}
         return SFTTrainer(
             model=self.model,
@@ -108,7 +104,7 @@ class GenerativeCourse(Course):
             data_collator=LessonCollator([*self.train.chains, *self.dev.chains], self.renderer),
             processing_class=self.chat.tokenizer,
             peft_config=self._adapter(),
-            callbacks=callbacks,
+            callbacks=self._callbacks(),
         )
 
 

@@ -13,14 +13,13 @@ from typing import Any
 import torch
 from datasets import Dataset
 from torch import Tensor
-from transformers import EarlyStoppingCallback, TrainerCallback
 from trl.trainer.reward_config import RewardConfig
 from trl.trainer.reward_trainer import RewardTrainer
 
 from training.chains import LabelledChain
 from training.config import OutcomeVerifierTraining
 from training.labels import is_right
-from training.step_verifier import Course, LastEvaluation
+from training.step_verifier import Course
 from ttc.errors import UserError
 from verifiers.orm import whole_reply
 from verifiers.orm_scorer import WholeReply
@@ -49,9 +48,6 @@ class OutcomeCourse(Course):
         chains = [*self.train.chains, *self.dev.chains]
         train = pairs(self.train.chains, config.pairs, seed)
         dev = pairs(self.dev.chains, config.pairs, seed, first=len(self.train.chains))
-        callbacks: list[TrainerCallback] = [LastEvaluation()]
-        if config.optimisation.patience:
-            callbacks.append(EarlyStoppingCallback(early_stopping_patience=config.optimisation.patience))
         labels = self.model.config.num_labels
         self.model.config.num_labels = 1  # what trl knows a reward model by
         trainer = RewardTrainer(
@@ -62,7 +58,7 @@ class OutcomeCourse(Course):
             data_collator=PairCollator(chains, self.renderer),
             processing_class=self.chat.tokenizer,
             peft_config=self._adapter(),
-            callbacks=callbacks,
+            callbacks=self._callbacks(),
         )
         self.model.config.num_labels = labels
         return trainer

@@ -1,6 +1,5 @@
 """One training run from config to folder: what `ttc train` and `python -m training` do."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,14 +22,11 @@ def train(config: AnyTraining, out: Path) -> dict[str, Any]:
         UserError: config, data and model do not fit together, or the folder holds another run.
         BackendUnavailable: drawing training samples was stopped; the same call goes on.
     """
-    if config.tracking.kind == "wandb":
-        os.environ.setdefault("WANDB_PROJECT", config.tracking.project)
-    _check_packages()
-    from accelerate import PartialState
-
+    _check_packages(*(["wandb"] if config.tracking.kind == "wandb" else []))
     from training import data, report
+    from training.processes import processes
 
-    with PartialState().main_process_first():  # the others find the samples in the bank
+    with processes().main_process_first():  # the others find the samples in the bank
         chains, dev = data.load(config.data)
     course = _course(config, chains, dev, out)
     for reason, count in (course.train.dropped + course.dev.dropped).most_common():
@@ -84,22 +80,24 @@ def _figures(config: AnyTraining, course: "Course", out: Path) -> dict[str, Any]
 
 
 def _push(folder: Path, name: str, *, private: bool) -> None:
-    """Upload the verifier without its checkpoints."""
+    """Upload the verifier without its checkpoints and curves."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     hub = HfApi()
     try:
         hub.create_repo(name, private=private, exist_ok=True)
-        hub.upload_folder(repo_id=name, folder_path=folder, ignore_patterns=["checkpoints/*"])
+        hub.upload_folder(repo_id=name, folder_path=folder, ignore_patterns=["checkpoints/*", "wandb*"])
     except (HfHubHTTPError, OSError) as error:
         raise UserError(
             f"hub {name}: not pushed ({type(error).__name__}); the verifier is in {folder}, log in and push it"
         ) from error
 
 
-def _check_packages() -> None:
+def _check_packages(*more: str) -> None:
     from importlib.util import find_spec
 
-    if missing := [name for name in ("accelerate", "peft", "trl") if find_spec(name) is None]:
-        raise UserError(f"training needs {', '.join(missing)}; install the project with its `training` extra")
+    if missing := [name for name in ("accelerate", "peft", "trl", *more) if find_spec(name) is None]:
+        raise UserError(
+            f"training needs {', '.join(missing)}; install the project with its extras `training` and, for W&B, `tracking`"
+        )

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from peft import LoraConfig
 from transformers import EarlyStoppingCallback, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
@@ -24,6 +23,7 @@ from training.chains import LabelledChain
 from training.config import StepVerifierTraining, Training
 from training.deepen import deepen
 from training.order import ordered
+from training.processes import processes
 from training.step_trainer import Collator, StepVerifierTrainer, places
 from ttc.backends.chat import Chat, Rejected
 from ttc.backends.engine import load_model
@@ -157,9 +157,6 @@ class Course:
 
     def _trainer(self) -> StepVerifierTrainer:
         config, train, dev = self.config, self.train, self.dev
-        callbacks: list[TrainerCallback] = [LastEvaluation()]
-        if config.optimisation.patience:
-            callbacks.append(EarlyStoppingCallback(early_stopping_patience=config.optimisation.patience))
         return StepVerifierTrainer(
             verdicts=(self.renderer.word_id, self.renderer.bad_id),
             weights=class_weights(train.chains) if config.class_weights == "balanced" else (1.0, 1.0),
@@ -170,8 +167,18 @@ class Course:
             data_collator=Collator([*train.chains, *dev.chains], self.renderer),
             processing_class=self.chat.tokenizer,
             peft_config=self._adapter(),
-            callbacks=callbacks,
+            callbacks=self._callbacks(),
         )
+
+    def _callbacks(self) -> list[TrainerCallback]:
+        found: list[TrainerCallback] = [LastEvaluation()]
+        if patience := self.config.optimisation.patience:
+            found.append(EarlyStoppingCallback(early_stopping_patience=patience))
+        if self.config.tracking.kind == "wandb":
+            from training.tracking import Curves
+
+            found.append(Curves(self.config, self.out))
+        return found
 
     def _adapter(self) -> LoraConfig | None:
         lora = self.config.lora
@@ -196,8 +203,8 @@ class Course:
 
     def _settings(self, rows: int) -> dict[str, Any]:
         """What every trainer of trl is told; `rows` are those of one epoch."""
-        config, learning = self.config, self.config.optimisation
-        on_gpu, devices = torch.cuda.is_available(), PartialState().num_processes
+        learning = self.config.optimisation
+        on_gpu, devices = torch.cuda.is_available(), processes().num_processes
         if learning.batch % (learning.micro_batch * devices):
             raise UserError(f"batch={learning.batch} is no multiple of micro_batch={learning.micro_batch} on {devices} devices")
         steps = max(1, round(rows / learning.batch * learning.epochs))
@@ -205,7 +212,6 @@ class Course:
         by_length = learning.order == "random" and learning.by_length
         return {
             "output_dir": str(self.out / "checkpoints"),
-            "run_name": self.out.name,
             "max_steps": steps,
             "per_device_train_batch_size": learning.micro_batch,
             "per_device_eval_batch_size": learning.micro_batch,
@@ -227,7 +233,7 @@ class Course:
             "load_best_model_at_end": True,
             "greater_is_better": True,
             "logging_steps": max(1, every // 10),
-            "report_to": "wandb" if config.tracking.kind == "wandb" else "none",
+            "report_to": "none",
             "disable_tqdm": True,
             "remove_unused_columns": False,
             "max_length": None,
