@@ -1,6 +1,7 @@
 """Difficulty read off a vision-language model's own state: a linear head where the reply would begin.
 
-The head gives P(level above l) for every l; their sum is the expected level. The model learns with it, or stays as it is.
+The head gives P(level above l) for every l; their sum is the expected level. The model learns with it, whole or by adapters, or
+stays as it is.
 
 B questions, H width, L levels.
 """
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from training.config import Lora
 from training.difficulty_models import Predicted, cut
 from ttc import prompts
 from ttc.errors import MediaError
@@ -36,7 +38,10 @@ class Head(BaseModel, frozen=True, extra="forbid"):
     """Name or folder of an image-text model."""
     sees: Literal["both", "image", "text"] = "both"
     """`image` hides the words and `text` the images: what each gives away alone."""
-    trains: Literal["all", "head"] = "all"
+    trains: Literal["all", "adapter", "head"] = "all"
+    """`adapter`: what a large model can be taught on one device; 1e-4 to 2e-4 is its rate."""
+    lora: Lora = Lora()
+    """For `adapter`."""
     epochs: int = Field(default=6, gt=0)
     batch: int = Field(default=32, gt=0)
     learning_rate: float = Field(default=1e-3, gt=0)
@@ -101,6 +106,15 @@ def _is_shown(part: object, sees: str) -> bool:
     return sees == "both" or isinstance(part, Text) == (sees == "text")
 
 
+def _adapt(model: Any, lora: Lora) -> None:
+    """Put adapters into the model itself; they alone learn, in float32."""
+    from peft import LoraConfig, get_peft_model
+
+    get_peft_model(
+        model, LoraConfig(r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=lora.targets)
+    )
+
+
 class _Course:
     """A model and its head, in training and after."""
 
@@ -117,6 +131,8 @@ class _Course:
         self._reader = torch.nn.Linear(width, levels - 1, device=weight.device)
         torch.nn.init.zeros_(self._reader.weight)
         model.requires_grad_(head.trains == "all")
+        if head.trains == "adapter":
+            _adapt(model, head.lora)
 
     def fit(self, encoded: "Sequence[Encoded]", level_Q: IntArray) -> None:
         """AdamW on the cross-entropy of every cut, the rate falling to zero."""

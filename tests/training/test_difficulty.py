@@ -193,11 +193,14 @@ def test_words_of_the_pocket_exam_give_its_steps_away():
     assert ladder.entry("form", "other questions").quality.kappa.low > 0.9
 
 
-@pytest.mark.parametrize(("sees", "right"), [("text", True), ("image", False)])
-def test_a_head_learns_from_what_it_sees_alone(sees, right):
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing.*:FutureWarning")
+@pytest.mark.parametrize(
+    ("sees", "trains", "right"), [("text", "all", True), ("image", "all", False), ("text", "adapter", True)]
+)
+def test_a_head_learns_from_what_it_sees_alone(sees, trains, right):
     asked = [exam.question(exam.problem("train", "Tables", index)) for index in range(60)]
     hard_Q = np.array([int(question.fields["topic_difficulty"] == "Hard") for question in asked])
-    head = Head(sees=sees, epochs=6, batch=8, learning_rate=3e-3)
+    head = Head(sees=sees, trains=trains, epochs=6, batch=8, learning_rate=3e-3)
     found = by_head(head, asked[:42], hard_Q[:42], NAMES[:42], asked[42:], levels=2)
     assert (np.corrcoef(found.scores_Q, hard_Q[42:])[0, 1] > 0.6) == right
 
