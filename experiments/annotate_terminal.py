@@ -29,7 +29,8 @@ class Session:
         """Ask about what has no label yet. Returns how many were given."""
         self._console.print(kinds_table())
         waiting = [reply for reply in self._replies if reply.id not in self._labels.by_id]
-        count, place = 0, 0
+        labelled: set[str] = set()
+        place = 0
         while place < len(waiting):
             self._show(waiting[place])
             said = self._said(waiting[place])
@@ -41,9 +42,9 @@ class Session:
             if isinstance(said, Annotation):
                 self._labels.add(said)
                 self._given.append(waiting[place])
-                count += 1
+                labelled.add(said.id)
             place += 1
-        return count
+        return len(labelled)
 
     def _back(self, waiting: Sequence[WrongReply], place: int) -> int:
         """Where the label given last was; here where none was given in this sitting."""

@@ -41,7 +41,7 @@ def _print(console: "Console", found: "Agreement") -> None:
     from rich.table import Table
 
     if not found.pairs:
-        console.print(f"agreement: {len(found.labels)} annotators, no reply that two of them labelled", highlight=False)
+        console.print(f"agreement: no reply that two annotators labelled (annotators: {len(found.labels)})", highlight=False)
         return
     shown = Table(title="agreement", caption="95 % intervals", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("annotators", "both", "same", "Cohen's kappa", "by kind"):

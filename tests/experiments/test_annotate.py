@@ -123,7 +123,7 @@ def test_label_ten_stop_resume_and_a_second_annotator(run, terminal):
     assert [one.also for one in labels.values() if one.kind == "knowledge"] == [("perception",)]
 
     again = terminal("zoe")
-    again.type("4", "q")
+    again.type("4", "b", "4", "q")
     assert "1 labelled now, 10 of 12 in all" in again.leave()
 
     second = terminal("bob")
