@@ -110,6 +110,11 @@ class Results:
         """Engine and version -> samples it drew."""
         return dict(Counter(s.engine for by_id in self.graded.values() for g in by_id.values() for s in g.samples))
 
+    @property
+    def ungraded(self) -> int:
+        """Samples that the judge failed on: another run may do better."""
+        return sum(v.status == "ungraded" for by_id in self.graded.values() for g in by_id.values() for v in g.verdicts)
+
 
 def plan(config: RunConfig) -> Plan:
     """Load the questions and find out which samples the strategies share.

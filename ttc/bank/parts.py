@@ -75,8 +75,17 @@ class Listing:
 
 def new_part_name() -> str:
     """A name that no other writer has, sorted by time: `20260131T235959.999999Z-host-1234-89abcdef`."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}{_here()}{secrets.token_hex(4)}"
+
+
+def is_own_part(path: str) -> bool:
+    """Whether a part that was sealed a moment ago comes from this process."""
+    return _here() in path.rpartition("/")[2]
+
+
+def _here() -> str:
     host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:32]
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{host}-{os.getpid()}-{secrets.token_hex(4)}"
+    return f"-{host}-{os.getpid()}-"
 
 
 def seal_part(bank: Path, table: Table, name: str, rows: pa.Table) -> Path:
