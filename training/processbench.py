@@ -1,7 +1,10 @@
 """ProcessBench and VisualProcessBench: replies of many models with steps that people labelled.
 
-ProcessBench (Zheng et al. 2024, arXiv:2412.06559): mathematics in text, the first wrong step or none.
-VisualProcessBench (Wang et al. 2025, arXiv:2503.10291): questions with images, every step right, wrong or neutral.
+ProcessBench (Zheng et al. 2024, arXiv:2412.06559): mathematics in text, the first wrong step or none. Fields as in the card of
+Qwen/ProcessBench.
+VisualProcessBench (Wang et al. 2025, arXiv:2503.10291): questions with images, every step right (1), wrong (-1) or neutral (0).
+Outer fields as in the card of OpenGVLab/VisualProcessBench (test.jsonl beside what images.zip holds); those of `response`, a
+mapping where the card says text, as several public evaluators of it read them.
 """
 
 from pathlib import Path

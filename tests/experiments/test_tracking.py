@@ -182,3 +182,28 @@ def test_tracking_may_be_turned_on_for_a_run_that_is_there(tmp_path):
     claim(tmp_path, RunConfig.model_validate({**plain, "tracking": {"kind": "wandb"}}), replace=False)
     with pytest.raises(UserError, match="other settings"):
         claim(tmp_path, RunConfig.model_validate({**plain, "seed": 1}), replace=False)
+
+
+def test_a_training_run_that_was_cut_short_and_went_on_has_every_step_once(tmp_path, monkeypatch):
+    from transformers import TrainerState
+
+    from training.config import validate
+    from training.tracking import Curves
+
+    for name in ("API_KEY", "MODE", "IDENTITY_TOKEN_FILE"):
+        monkeypatch.delenv(f"WANDB_{name}", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    config = validate({"base": {"model": "pocket"}, "data": {"kind": "pocket"}, "tracking": {"kind": "wandb"}}, "test")
+    for begun, ended in ((0, 3), (2, 4)):  # the checkpoint is of step 2
+        curves = Curves(config, tmp_path)
+        state = TrainerState(log_history=[{"loss": 1 / step, "step": step} for step in range(1, begun + 1)], best_metric=0.9)
+        curves.on_train_begin(None, state, None)
+        for state.global_step in range(begun + 1, ended + 1):
+            curves.on_log(None, state, None, {"loss": 1 / state.global_step})
+            curves.on_log(None, state, None, {"eval_auroc": 0.5})
+        curves.on_train_end(None, state, None)
+        for folder in tmp_path.glob("wandb/offline-run-*"):  # named by the second, which both could begin in
+            folder.rename(folder.with_name(folder.name.replace("-2", "-1", 1)))
+    [run] = offline_runs(tmp_path).values()
+    assert [row["train/loss"] for row in logged(run)] == [1 / step for step in range(1, 5)]
+    assert "eval/auroc" in logged(run)[-1]
