@@ -90,7 +90,8 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
             if wrong:
                 raise ValueError(f"k={wrong[0]} is outside 1..{largest}, the largest n drawn; lower k or raise n")
         for name, strategy in zip(names, self.strategies, strict=True):
-            self._check_verifier(name, getattr(strategy, "verifier", None))
+            online = getattr(strategy, "warmup", None) is not None
+            self._check_verifier(name, getattr(strategy, "verifier", None), online=online)
             cap = getattr(strategy, "cap_tokens", None)
             if cap is not None and cap > self.sampling.max_tokens:
                 raise ValueError(
@@ -99,7 +100,7 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
                 )
         return self
 
-    def _check_verifier(self, strategy: str, verifier: str | None) -> None:
+    def _check_verifier(self, strategy: str, verifier: str | None, *, online: bool) -> None:
         if verifier is None:
             return
         if verifier not in self.verifiers:
@@ -109,6 +110,11 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
             )
         if not self.sampling.logprobs and (reader := _reader_of_logprobs(verifier, self.verifiers[verifier])):
             raise ValueError(f"verifier {reader} reads log-probabilities; set sampling.logprobs: true")
+        if online and not getattr(self.verifiers[verifier], "running", False):
+            raise ValueError(
+                f"strategy {strategy}: warmup stops samples while they are drawn, and verifier {verifier!r} scores them whole; "
+                "bind {kind: confidence, over: lowest_window}"
+            )
 
     @property
     def parallel(self) -> list[ParallelStrategy]:

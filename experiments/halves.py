@@ -42,6 +42,7 @@ def half(pool: Pool, which: int) -> Pool:
         scores=each(pool.scores),
         verifier_tokens=each(pool.verifier_tokens),
         verifier_flops=each(pool.verifier_flops),
+        falls=each(pool.falls),
     )
 
 

@@ -1,11 +1,11 @@
 """The pools of a run as a table, one row per pool: what halves are made of, should somebody ask for them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from math import isnan, nan
 from typing import Any
 
-from ttc.pool import Pool
+from ttc.pool import Fall, Pool
 
 Pools = Mapping[str, Mapping[str, Pool]]
 """Strategy name -> question id -> the samples as it sees them."""
@@ -38,6 +38,10 @@ def pool_rows(pools: Pools) -> list[dict[str, Any]]:
             "scores": list(pool.scores.values()),
             "verifier_tokens": [pool.verifier_tokens[name] for name in pool.scores],
             "verifier_flops": [pool.verifier_flops[name] for name in pool.scores],
+            "falls": [
+                [[astuple(fall) for fall in one] for one in pool.falls[name]] if name in pool.falls else None
+                for name in pool.scores
+            ],
         }
         for key, pool in found.items()
     ]
@@ -69,6 +73,11 @@ def _pool(row: Mapping[str, Any]) -> Pool:
         scores=columns("scores"),
         verifier_tokens=columns("verifier_tokens"),
         verifier_flops=columns("verifier_flops"),
+        falls={
+            name: tuple(tuple(Fall(int(tokens), score, flops) for tokens, score, flops in one) for one in column)
+            for name, column in zip(row["verifiers"], row.get("falls", ()), strict=False)
+            if column is not None
+        },
         n_options=row["n_options"],
     )
 

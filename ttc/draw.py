@@ -53,4 +53,9 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
             )
         if self.cap_tokens is None or sample.completion_tokens <= self.cap_tokens:
             return sample
-        return replace(sample, text="", finish="length", completion_tokens=self.cap_tokens, token_ids=(), logprobs=())
+        return cut(sample, self.cap_tokens)
+
+
+def cut(sample: Sample, tokens: int) -> Sample:
+    """The sample as if its drawing had ended after so many tokens: it costs those, and says nothing."""
+    return replace(sample, text="", finish="length", completion_tokens=tokens, token_ids=(), logprobs=())

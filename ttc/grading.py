@@ -17,8 +17,8 @@ from ttc.draw import Draw
 from ttc.judges.item import Item
 from ttc.judges.rules import Rules
 from ttc.judges.stored import StoredVerdicts
-from ttc.pool import Pool
-from ttc.protocols import ReadingJudge, Verifier
+from ttc.pool import Fall, Pool
+from ttc.protocols import ReadingJudge, RunningVerifier, Verifier
 from ttc.records import Answer, Gold, Question, Sample, StepScores, Verdict
 
 if TYPE_CHECKING:
@@ -83,8 +83,19 @@ class Graded:
             scores={name: tuple(scores.score for scores in column) for name, column in columns.items()},
             verifier_tokens={name: tuple(scores.tokens for scores in column) for name, column in columns.items()},
             verifier_flops={name: _flops(verifiers[name], column) for name, column in columns.items()},
+            falls={
+                name: tuple(self._falls(one, sample, shape) for sample in self.samples)
+                for name, one in verifiers.items()
+                if isinstance(one, RunningVerifier) and one.running
+            },
             n_options=len(self.question.options),
         )
+
+    def _falls(self, verifier: RunningVerifier, sample: Sample, shape: ModelShape | None) -> tuple[Fall, ...]:
+        def flops(tokens: int) -> float | None:
+            return None if shape is None else shape.decode_flops(tokens, sample.prompt_tokens)
+
+        return tuple(Fall(tokens, score, flops(tokens)) for tokens, score in verifier.falls(sample))
 
 
 def _flops(verifier: Verifier, column: Sequence[StepScores]) -> tuple[float, ...] | None:

@@ -8,6 +8,17 @@ from ttc.estimators.counting import longest_of_k
 
 
 @dataclass(frozen=True, slots=True)
+class Fall:
+    """A sample's running score reaches a new low."""
+
+    tokens: int
+    """Drawn by then."""
+    score: float
+    flops: float | None
+    """Of decoding so far; None where the model's shape is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """The n graded samples of one question under one prompt and one sampling; all sequences have length n, in index order."""
 
@@ -29,6 +40,8 @@ class Pool:
     """By verifier name, what scoring each sample costs."""
     verifier_flops: Mapping[str, tuple[float, ...] | None] = field(default_factory=dict)
     """None where the verifier's shape is unknown."""
+    falls: Mapping[str, tuple[tuple[Fall, ...], ...]] = field(default_factory=dict)
+    """By name of a verifier that scores while a sample is drawn: the lows of each sample, in order."""
     n_options: int = 0
     """Number of options; 0 for an open question."""
     greedy: "Pool | None" = None

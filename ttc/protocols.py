@@ -122,6 +122,20 @@ class KeepingVerifier(Verifier, Protocol):
         ...
 
 
+@runtime_checkable
+class RunningVerifier(Verifier, Protocol):
+    """A verifier that can score a sample while it is drawn."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it does, as configured."""
+        ...
+
+    def falls(self, sample: Sample) -> Sequence[tuple[int, float]]:
+        """Tokens drawn and score of each new low of the running score, in order; empty for a sample that it cannot score."""
+        ...
+
+
 class Scorer(Protocol):
     """An opened verifier. Lives on one thread."""
 

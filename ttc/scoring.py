@@ -15,8 +15,8 @@ from typing import Self
 from ttc import keys
 from ttc.bank import Bank, Writer
 from ttc.errors import UserError
-from ttc.protocols import KeepingVerifier, Scorer, Verifier
-from ttc.records import Reply, StepScores, Usage
+from ttc.protocols import KeepingVerifier, RunningVerifier, Scorer, Verifier
+from ttc.records import Reply, Sample, StepScores, Usage
 
 
 def verifier_id(verifier: Verifier) -> str:
@@ -66,6 +66,11 @@ class Scoring:
     def flops(self, name: str, scores: StepScores) -> float | None:
         """What scoring that reply costs; None where the verifier's shape is unknown."""
         return self._verifiers[name].flops(scores) if scores.tokens else 0.0
+
+    def falls(self, name: str, sample: Sample) -> Sequence[tuple[int, float]]:
+        """The lows of the running score of a sample; see `ttc.protocols.RunningVerifier`."""
+        verifier = self._verifiers[name]
+        return verifier.falls(sample) if isinstance(verifier, RunningVerifier) else ()
 
     def score_all(self, name: str, replies: Sequence[Reply]) -> list[StepScores]:
         """Scores of many replies in one pass, in order. One without text costs nothing, and has none.

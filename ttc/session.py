@@ -39,6 +39,10 @@ class Verification(Protocol):
         """What scoring one reply cost."""
         ...
 
+    def falls(self, name: str, sample: Sample) -> Sequence[tuple[int, float]]:
+        """Tokens and score of each low of the running score of a sample."""
+        ...
+
 
 class Session:
     """One strategy at work on one question.
@@ -96,8 +100,11 @@ class Session:
         """What asks for a chain of thought: the beginning of every conversation about the question."""
         return self._render(self.question, "cot")
 
-    async def draw(self, draw: Draw) -> list[Sample]:
+    async def draw(self, draw: Draw, ended: Callable[[Sample], Sample] = lambda sample: sample) -> list[Sample]:
         """`draw.n` further samples, in index order.
+
+        Args:
+            ended: what is left of a sample where its drawing is stopped on the way; it costs what is left.
 
         Raises:
             BudgetSpent: the budget was used up before this draw.
@@ -107,7 +114,7 @@ class Session:
         sampling = self._sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self._sampling
         asked = draw.shown(self.question)
         stored = await self._source.samples(asked, self._render(asked, draw.style), sampling, indices.stop)
-        samples = [draw.capped(stored[index]) for index in indices]
+        samples = [ended(draw.capped(stored[index])) for index in indices]
         prompt_tokens = self.usage.prompt_tokens
         for sample in samples:
             is_new = self._is_new(draw.pool)
@@ -250,6 +257,10 @@ class Session:
             self.usage += Usage(verifier_tokens=scores.tokens, flops=self._verification.flops(verifier, scores))
         self._follow(CriticalPath(verifier_tokens=max((scores.tokens for scores in found), default=0)))
         return found
+
+    def falls(self, sample: Sample, verifier: str) -> Sequence[tuple[int, float]]:
+        """Tokens and score of each low of the named verifier's running score."""
+        return () if self._verification is None else self._verification.falls(verifier, sample)
 
     def answers(self, samples: Sequence[Sample], draw: Draw | None = None) -> list[Answer]:
         """What each reply says, by the careful rules; `draw` is needed where it showed the options in another order."""

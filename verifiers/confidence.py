@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from ttc.records import Reply, StepScores
+from ttc.records import Reply, Sample, StepScores
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Confidence(BaseModel, frozen=True, extra="forbid"):
@@ -35,6 +39,23 @@ class Confidence(BaseModel, frozen=True, extra="forbid"):
         """None are spent."""
         return 0.0
 
+    @property
+    def running(self) -> bool:
+        """The windows of a reply have their means while it is drawn."""
+        return self.over == "lowest_window"
+
+    def falls(self, sample: Sample) -> list[tuple[int, float]]:
+        """Where the window that ends there is the least sure so far. The last score is the sample's own."""
+        import numpy as np
+
+        if not sample.logprobs:
+            return []
+        window = min(self.window, len(sample.logprobs))
+        means = _window_means(sample.logprobs, window)
+        lowest = np.minimum.accumulate(means)
+        places = np.flatnonzero(np.append(True, lowest[1:] < lowest[:-1]))
+        return list(zip((places + window).tolist(), np.exp(means[places]).tolist(), strict=True))
+
     def open(self) -> "ConfidenceScorer":
         """Never fails."""
         return ConfidenceScorer(self)
@@ -58,15 +79,15 @@ class ConfidenceScorer:
             return sum(logprobs) / len(logprobs)
         if self._config.over == "tail":
             return sum(logprobs[-window:]) / window
-        return _lowest_window(logprobs, window)
+        return float(_window_means(logprobs, window).min())
 
     def close(self) -> None:
         """Nothing to free."""
 
 
-def _lowest_window(logprobs: Sequence[float], window: int) -> float:
-    """Lowest mean over `window` values in a row."""
+def _window_means(logprobs: Sequence[float], window: int) -> "NDArray[np.float64]":
+    """Mean over every `window` values in a row."""
     import numpy as np
 
     sums = np.concatenate([[0.0], np.cumsum(logprobs)])
-    return float((sums[window:] - sums[:-window]).min()) / window
+    return (sums[window:] - sums[:-window]) / window

@@ -2,13 +2,15 @@
 
 from math import isnan
 
+import pyarrow as pa
+
 from experiments.config import RunConfig, strategy_name
 from experiments.folder import manifest, read_halves, save
 from experiments.halves import halved
 from experiments.pools import pool_rows, pools_of
 from experiments.run import execute, plan
 from ttc.bank import Bank
-from ttc.pool import Pool
+from ttc.pool import Fall, Pool
 
 
 def test_halves_made_later_are_those_of_the_runs_own_samples(tmp_path):
@@ -46,3 +48,12 @@ def test_what_was_not_counted_is_null_in_the_file_and_nan_again():
     assert isnan(again.prompt_tokens)
     assert isnan(again.completion_tokens[0])
     assert (again.classes, again.credits, again.completion_tokens[1]) == ((None, 0), (0.0, 1.0), 3.0)
+
+
+def test_the_lows_of_a_running_score_are_in_the_file():
+    falls = {"v": ((Fall(2, 0.5, 1e9), Fall(7, 0.25, 2e9)), ())}
+    columns = {"u": (None, 0.1), "v": (0.25, None)}
+    tokens, flops = dict.fromkeys(columns, (0, 0)), dict.fromkeys(columns, (0.0, 0.0))
+    pool = Pool("q", (None, 0), (0.0, 1.0), 5, (9, 3), 1.0, (1.0, 2.0), columns, tokens, flops, falls)
+    rows = pa.Table.from_pylist(pool_rows({"deepconf": {"q": pool}})).to_pylist()
+    assert pools_of(rows) == {"deepconf": {"q": pool}}

@@ -145,6 +145,10 @@ def test_a_live_strategy_is_charged_for_its_verifier(tmp_path):
         ({"strategies": [{**BEST, "verifier": "steps"}]}, r"no verifier 'steps'.*bound: noise, truth"),
         ({"strategies": [{**BEST, "cap_tokens": 4000}]}, r"cap_tokens=4000 is above sampling.max_tokens=1024"),
         ({"verifiers": {"noise": {"kind": "confidence"}}}, r"set sampling.logprobs: true"),
+        (
+            {"strategies": [{"kind": "deepconf", "n": 4, "verifier": "noise", "warmup": 2}]},
+            r"verifier 'noise' scores them whole; bind \{kind: confidence, over: lowest_window\}",
+        ),
         ({"strategies": [{"kind": "best_of_n", "n": 8}]}, r"verifier.*required"),
     ],
 )

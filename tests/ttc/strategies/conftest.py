@@ -1,6 +1,7 @@
 """Stored samples of one question, and strategies at work on them in any order."""
 
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ttc.pool import Outcome, Pool
 from ttc.records import Gold, Prompt, Question, Reply, Sample, Sampling
 from ttc.scoring import Scoring
 from ttc.session import Session
-from verifiers import Scripted
+from verifiers import Confidence, Scripted
 
 SHAPE = ModelShape(layers=2, width=16, query_heads=2, kv_heads=1, head_dim=8, mlp_weights=3000, vocabulary=100)
 QUESTION = Question("q1", "pocket", "multiple-choice", "Which?", ("one", "two", "three"))
@@ -44,7 +45,7 @@ class Bench:
     graded: Graded
     greedy: Graded
     scoring: Scoring
-    verifier: Scripted
+    verifier: Confidence | Scripted
 
     def pool(self, strategy) -> Pool:
         seen = self.graded.seen(strategy.draw, strategy.draw.n).pool(SHAPE, {"v": self.verifier})
@@ -78,10 +79,30 @@ def bench(tmp_path: Path):
     samples = tuple(
         sample(i, f"{name}\n{text}", tokens) for i, (name, text, tokens) in enumerate(zip(told, said, lengths, strict=True))
     )
-    graded, greedy = (
-        grade(Job(QUESTION, GOLD, drawn), Rules()) for drawn in (samples, (sample(0, "Answer: B", 6, key="greedy"),))
+    with benched(tmp_path, samples, verifier) as made:
+        yield made
+
+
+@pytest.fixture
+def sure_bench(tmp_path: Path):
+    """Five samples with log-probabilities, scored by their least sure window of two: one lacks them, one sinks twice."""
+    told = [(-1, -1, -9), (-2, -2, -2, -2), (-1, -4, -4, -9, -9, -1), (), (-3, -1, -6, -1)]
+    said = ["Answer: B", "Answer: B", "Answer: C", "Answer: A", "Answer: A"]
+    samples = tuple(
+        replace(sample(i, f"{i}\n{text}", len(logprobs) or 8), logprobs=logprobs)
+        for i, (text, logprobs) in enumerate(zip(said, told, strict=True))
     )
-    bank = Bank(tmp_path)
+    with benched(tmp_path, samples, Confidence(over="lowest_window", window=2)) as made:
+        yield made
+
+
+@contextmanager
+def benched(folder: Path, samples: Sequence[Sample], verifier: Confidence | Scripted):
+    """All of them graded and scored."""
+    graded, greedy = (
+        grade(Job(QUESTION, GOLD, tuple(drawn)), Rules()) for drawn in (samples, (sample(0, "Answer: B", 6, key="greedy"),))
+    )
+    bank = Bank(folder)
     with bank.writer() as writer, Scoring({"v": verifier}, bank, writer) as scoring:
         found = scoring.score_all("v", [Reply(QUESTION, one) for one in samples])
         yield Bench(replace(graded, scores={"v": tuple(found)}), greedy, scoring, verifier)
