@@ -111,8 +111,8 @@ class PocketReplies(BaseModel, frozen=True, extra="forbid"):
     leave_out: tuple[str, ...] = ()
     """Subjects that are not trained on, so that transfer to them can be measured."""
     blind: float = Field(default=0.0, ge=0, le=1)
-    """Chains with blank images, as a share of the others: what was misread is not labelled in them, so that sums and rules are
-    judged without leaning on what the image shows."""
+    """Chains with blank images and films, as a share of the others: steps that read them are not labelled there, so that sums
+    and rules are judged without leaning on what is shown."""
 
 
 AnyChains = Annotated[ChainFiles | PocketReplies, Field(discriminator="kind")]

@@ -76,7 +76,7 @@ def pocket_chains(
 def pocket_labels(
     question: Question, steps: Sequence[str]
 ) -> tuple[tuple[bool, ...], tuple[str | None, ...], tuple[bool, ...]]:
-    """Whether each step is right by the pocket exam's own truth, the kind of its first error, and whether it reads the image."""
+    """Whether each step is right by the pocket exam itself, the kind of its first error, and whether it reads the image."""
     from ttc.pocket.checker import check
     from ttc.pocket.exam import find
 

@@ -1,7 +1,6 @@
 """A model's own replies to the pocket exam as training chains: drawn where the bank lacks them, labelled by the exam itself."""
 
 import asyncio
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,8 +12,8 @@ from ttc import prompts
 from ttc.bank import Bank
 from ttc.benchmarks.pocket import Pocket
 from ttc.dispatcher import Dispatcher
-from ttc.media import decode_image, encoded, media_from_bytes
 from ttc.records import Media, Question, Sample
+from verifiers.probes import blank
 
 if TYPE_CHECKING:
     from training.config import PocketReplies
@@ -50,18 +49,16 @@ async def _draw(data: "PocketReplies", questions: Sequence[Question]) -> dict[st
 
 
 def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain]:
-    """Copies of a share of the chains, evenly spread, with blank images; steps that read the image are not labelled there.
+    """Copies of a share of the chains, evenly spread, with nothing to see; steps that read the image are not labelled there.
 
-    Every other label stays: a verifier learns from them that sums and rules can be judged whatever the image shows. Questions
-    with a video are left out.
+    Every other label stays: a verifier learns from them that sums and rules can be judged whatever is shown.
     """
-    seen = [chain for chain in chains if all(media.kind == "image" for media in chain.question.media)]
-    count = round(share * len(seen))
+    count = round(share * len(chains))
     blanks: dict[str, Question] = {}
     copies = []
-    for chain in (seen[place * len(seen) // count] for place in range(count)):
+    for chain in (chains[place * len(chains) // count] for place in range(count)):
         if chain.group not in blanks:
-            blanks[chain.group] = replace(chain.question, media=tuple(map(_blank, chain.question.media)))
+            blanks[chain.group] = replace(chain.question, media=tuple(_blank(media) for media in chain.question.media))
         _, _, reads = pocket_labels(chain.question, chain.steps)
         labels = tuple(None if reading else label for label, reading in zip(chain.labels, reads, strict=True))
         copies.append(replace(chain, question=blanks[chain.group], labels=labels))
@@ -69,9 +66,7 @@ def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain
 
 
 def _blank(media: Media) -> Media:
-    """An even sheet of the same size, of a brightness that the image's hash decides: no one shade shall mean `blank`."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.new("RGB", decode_image(encoded(media)).size, (int(media.sha256[:2], 16),) * 3).save(buffer, "PNG")
-    return media_from_bytes(buffer.getvalue(), marker=media.marker)
+    """Of a brightness that the image's hash decides: no one shade shall mean `blank`."""
+    sheet = blank(media, int(media.sha256[:2], 16))
+    assert sheet is not None, "the exam's media can be read"
+    return sheet

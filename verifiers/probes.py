@@ -112,25 +112,29 @@ class Changes:
         return "".join(step.text for step in foreign) + steps[-1].text
 
 
-def blank(media: Media) -> Media | None:
-    """An even gray image of the same size, or a video of as many such frames; None for what cannot be read."""
+def blank(media: Media, shade: int = GRAY) -> Media | None:
+    """An even gray image of the same size, or a video of as many such frames; None for what cannot be read.
+
+    Args:
+        shade: brightness, 0 to 255.
+    """
     try:
         data = encoded(media)
-        shown = _blank_video(data) if media.kind == "video" else _blank_image(data)
+        shown = _blank_video(data, shade) if media.kind == "video" else _blank_image(data, shade)
     except MediaError:
         return None
     return media_from_bytes(shown, kind=media.kind, marker=media.marker)
 
 
-def _blank_image(data: bytes) -> bytes:
+def _blank_image(data: bytes, shade: int) -> bytes:
     from PIL import Image
 
     buffer = BytesIO()
-    Image.new("RGB", decode_image(data).size, (GRAY,) * 3).save(buffer, "PNG")
+    Image.new("RGB", decode_image(data).size, (shade,) * 3).save(buffer, "PNG")
     return buffer.getvalue()
 
 
-def _blank_video(data: bytes) -> bytes:
+def _blank_video(data: bytes, shade: int) -> bytes:
     """As many frames at the same rate, so that the same ones are sampled."""
     import av
     import numpy as np
@@ -152,7 +156,7 @@ def _blank_video(data: bytes) -> bytes:
         made = target.add_stream("libx264", rate=rate)
         # the codec takes even sizes only
         made.width, made.height, made.pix_fmt = max(2, width // 2 * 2), max(2, height // 2 * 2), "yuv420p"
-        frame = av.VideoFrame.from_ndarray(np.full((made.height, made.width, 3), GRAY, np.uint8), format="rgb24")
+        frame = av.VideoFrame.from_ndarray(np.full((made.height, made.width, 3), shade, np.uint8), format="rgb24")
         for index in range(len(frames)):
             frame.pts = index
             target.mux(made.encode(frame))
