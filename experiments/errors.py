@@ -69,17 +69,23 @@ def explain(runs: Sequence[Path], options: Options) -> list[Found]:
     source, known = _labels(opened[0], replies[0], options)
     qualities, notes = {}, []
     taught = _planted(opened[0].exam, options) if source == "planted" else _taught(replies[0], known, options)
-    rows = table([reply for reply, _ in taught], encoder=options.encoder)
     kinds, groups = [kind for _, kind in taught], [reply.question.id for reply, _ in taught]
-    if len(set(kinds)) > 1:
+    teaches = len(set(kinds)) > 1
+    if not teaches and (any(_open(replies[0], known)) or len(runs) > 1):
+        raise UserError(
+            f"run {runs[0]}: {len(kinds)} labels of {len(set(kinds))} kinds teach no classifier; label more, or name another "
+            "judge in --labels"
+        )
+    rows = table([reply for reply, _ in taught], encoder=options.encoder) if teaches else None
+    if rows is not None:
         qualities, notes = _judged(rows, kinds, groups, options)
-    elif any(_open(replies[0], known)) or len(runs) > 1:
-        raise UserError(f"run {runs[0]}: {len(kinds)} labels of {len(set(kinds))} kinds teach no classifier; label more")
     if source == "judge":
         qualities |= _against(opened[0], replies[0], known, "judge")
+        asked = min(options.most, sum(ruled(reply) is None for reply in replies[0]))
+        notes.append(f"judge: one kind for {len(known):,} of the {asked:,} replies that it was asked about")
     known_by_run: list[Mapping[str, ErrorKind]] = [known, *({} for _ in runs[1:])]
     left = [_open(wrong, held) for wrong, held in zip(replies, known_by_run, strict=True)]
-    model = fit(rows, kinds, groups, seed=options.seed) if any(left) else None
+    model = fit(rows, kinds, groups, seed=options.seed) if rows is not None and any(left) else None
     found: list[Found] = []
     for run, wrong, held, unknown in zip(runs, replies, known_by_run, left, strict=True):
         said = model.predict(table(unknown, encoder=options.encoder)) if model and unknown else ()

@@ -53,10 +53,12 @@ def ladder_table(ladder: "Ladder", scheme: str) -> "Table":
     from rich.table import Table
 
     counts = ", ".join(f"{level} {count:,}" for level, count in zip(ladder.levels, ladder.counts, strict=True))
-    caption = f"{counts}; 95 % intervals over groups of questions; * looks at samples of the question"
+    caption = (
+        f"{counts}; kappa: quadratic weighted; 95 % intervals over groups of questions; * looks at samples of the question"
+    )
     shown = Table(title=f"{ladder.level}, {scheme}", caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     shown.add_column("rung", overflow="fold")
-    for heading in ("weighted kappa", "over majority", "MAE", "macro-MAE", "Spearman"):
+    for heading in ("kappa", "over majority", "MAE", "macro-MAE", "Spearman"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for entry in ladder.entries:
         if entry.scheme == scheme:

@@ -85,6 +85,10 @@ def test_a_judge_labels_and_is_held_against_the_truth(pocket, ttc, tmp_path):
     written = read_kinds(pocket).values()
     assert Counter(one.source for one in written) == {"judge": 40, "classifier": len(written) - 40}
     assert {one.kind for one in written} == {"logic", "knowledge"}
+    assert "for 40 of the 40 replies" in " ".join(ended.out.split())
+    (tmp_path / "judge.yaml").write_text(yaml.safe_dump({"backend": {"kind": "scripted", "replies": ["So: 2"]}}))
+    ended = ttc("errors", pocket, "--labels", tmp_path / "judge.yaml", "--most", 40)
+    assert (ended.code, "0 labels of 0 kinds teach no classifier" in ended.err) == (2, True)
 
 
 def test_planted_errors_teach_before_anybody_has_labelled(pocket, ttc):
