@@ -1,6 +1,6 @@
 """From explained exams to files a training run reads: right chains, chains with planted errors, split, with a manifest.
 
-    exams -> right chains -> folds -> per side: planted errors -> <fold>/{train,dev,test}.jsonl and manifest.json
+    exams -> right chains -> folds -> per side: planted errors, natural errors -> <fold>/{train,dev,test}.jsonl, manifest.json
 
 Errors are planted in each side by itself, so that no value of the test stands in a training chain because of a trade.
 """
@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from training.chain_files import write_chains
 from training.chains import LabelledChain
 from training.corpora import gold_chains
+from training.natural import NaturalErrors
 from training.perturb import perturb
 from training.perturb.model import ModelEdits
 from training.splits import Fold, groups, leave_one_out, manifest, random_fold, regrouped, write_manifest
@@ -60,6 +61,8 @@ class Corpus(BaseModel, frozen=True, extra="forbid"):
     """Of wrong steps among the labelled ones."""
     most: int = Field(default=6, gt=0)
     """Chains with an error made of one."""
+    natural: NaturalErrors | None = None
+    """A model's own replies besides."""
     bank: Path = Path("runs/bank")
     """Where a model's replies are kept."""
     seed: int = 0
@@ -69,27 +72,37 @@ def build(corpus: Corpus, out: Path) -> list[str]:
     """Write all folds below a folder; tell one line about each side.
 
     Raises:
-        UserError: an exam cannot be read, or none has an explanation.
+        UserError: an exam cannot be read, or none has an explanation and no natural errors are asked for.
         BackendUnavailable: the model cannot be asked; the same call goes on.
     """
     exams = [benchmark.load() for benchmark in corpus.benchmarks]
     golds = {id: gold for exam in exams for id, gold in exam.golds.items()}
     right = [chain for exam in exams for chain in gold_chains(exam)]
-    if not right:
+    if not (right or corpus.natural):
         names = ", ".join(exam.name for exam in exams)
         raise UserError(f"benchmarks: no question of {names} has an explanation; name an exam that has")
-    questions = list({(chain.question.benchmark, chain.question.id): chain.question for chain in right}.values())
-    right = regrouped(right, groups(questions))
+    every = [question for exam in exams for question in exam.questions]
+    questions = every if corpus.natural else [chain.question for chain in right]
+    questions = list({(question.benchmark, question.id): question for question in questions}.values())
+    names = groups(questions)
+    right, bank = regrouped(right, names), Bank(corpus.bank)
+    lines, manifests, natural = [], [], []
     if isinstance(corpus.errors, ModelEdits):
-        right, _ = corpus.errors.rewrite(right, golds, Bank(corpus.bank))
+        right, failed = corpus.errors.rewrite(right, golds, bank)
+        lines += _failures("rewrites", failed)
+    if corpus.natural:
+        natural, failed = corpus.natural.chains(questions, golds, bank)
+        natural = regrouped(natural, names)
+        lines += _failures("replies", failed)
     folds = _folds(corpus, questions, golds)
-    lines, manifests = [], []
     for fold in folds:
         folder = out if len(folds) == 1 else out / fold.name.replace(" ", "_").replace(",", "")
-        sides = {side: _side(corpus, fold.chains(side, right), golds) for side in SIDES}
+        made = {side: _side(corpus, fold.chains(side, right), golds) for side in SIDES}
+        sides = {side: [*chains, *fold.chains(side, natural)] for side, (chains, _) in made.items()}
         for side, chains in sides.items():
             write_chains(folder / f"{side}.jsonl", chains)
             lines.append(f"{fold.name}, {side}: {_summary(chains)}")
+            lines += _failures(f"{fold.name}, {side}, edits", made[side][1])
         lines += [
             f"{fold.name}, left out of training: {count} questions, for each {reason}"
             for reason, count in fold.dropped.items()
@@ -107,20 +120,31 @@ def _folds(corpus: Corpus, questions: Sequence[Question], golds: Mapping[str, Go
     return leave_one_out(questions, golds, by=split.by, seed=corpus.seed, dev=split.dev)
 
 
-def _side(corpus: Corpus, right: list[LabelledChain], golds: Mapping[str, Gold]) -> list[LabelledChain]:
-    """The right chains of one side, and those with an error made of them."""
+def _side(corpus: Corpus, right: list[LabelledChain], golds: Mapping[str, Gold]) -> tuple[list[LabelledChain], Counter[str]]:
+    """The right chains of one side and those with an error made of them, and how often each check failed."""
+    wanted = {"seed": corpus.seed, "share": corpus.share, "most": corpus.most}
     if isinstance(corpus.errors, ModelEdits):
-        made, _ = corpus.errors.perturb(right, Bank(corpus.bank), seed=corpus.seed, share=corpus.share, most=corpus.most)
+        made, failed = corpus.errors.perturb(right, Bank(corpus.bank), **wanted)
     else:
-        made = perturb(right, golds, seed=corpus.seed, share=corpus.share, most=corpus.most)
-    return [*right, *(one.chain for one in made)]
+        made, failed = perturb(right, golds, **wanted), Counter[str]()
+    return [*right, *(one.chain for one in made)], failed
+
+
+def _failures(of: str, failed: Counter[str]) -> list[str]:
+    """One line where any check failed; one reply can fail several."""
+    counts = ", ".join(f"{name} {count}" for name, count in failed.most_common() if count)
+    return [f"{of} that failed a check: {counts}"] if counts else []
 
 
 def _summary(chains: Sequence[LabelledChain]) -> str:
-    wrong = [chain for chain in chains if chain.origin == "perturbed"]
-    kinds = Counter(kind for chain in wrong for kind in chain.kinds if kind)
+    origins = Counter(chain.origin for chain in chains)
+    kinds = Counter(kind for chain in chains if chain.origin == "perturbed" for kind in chain.kinds if kind)
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return f"{len(chains) - len(wrong)} right chains, {len(wrong)} with an error ({counts or 'none'})"
+    told = f"{origins['gold']} right chains, {origins['perturbed']} with an error ({counts or 'none'})"
+    if not origins["natural"]:
+        return told
+    wrong = sum(chain.origin == "natural" and chain.first_error is not None for chain in chains)
+    return f"{told}, {origins['natural']} natural, {wrong} of them with an error"
 
 
 def validate(content: Mapping[str, Any], where: str) -> Corpus:

@@ -319,6 +319,10 @@ class StepScores:
     """Verifier tokens spent, prompt included."""
     image_tokens: int = 0
     """Those of `tokens` that are image placeholders: what the verifier's eyes cost follows from them."""
+    image_spans: tuple[int, ...] = ()
+    """Tokens of each image or frame: `image_tokens` in parts; empty where the verifier does not say."""
+    flops: float | None = None
+    """Of scoring, where they do not follow from the tokens, as an ensemble's: None elsewhere, and where they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,10 +346,13 @@ class Reply:
         *,
         tokens: int = 0,
         image_tokens: int = 0,
+        image_spans: Sequence[int] = (),
+        flops: float | None = None,
         status: str = "ok",
     ) -> StepScores:
         """The record of its scores. The verifier's identity is filled in where it is stored."""
-        return StepScores(self.sample.key, self.sample.index, "", tuple(steps), score, status, tokens, image_tokens)
+        key, index, spans = self.sample.key, self.sample.index, tuple(image_spans)
+        return StepScores(key, index, "", tuple(steps), score, status, tokens, image_tokens, spans, flops)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,9 @@ class Asked(BaseModel, ABC, frozen=True, extra="forbid"):
 
     def flops(self, scores: StepScores) -> float | None:
         """At most what was spent, as if all votes were one sequence with a word drawn at each token; None for an API."""
-        shape = self._shape
-        return None if shape is None else float(shape.scorer_flops(scores.tokens, scores.tokens, scores.image_tokens))
+        if self._shape is None:
+            return None
+        return float(self._shape.scorer_flops(scores.tokens, scores.tokens, scores.image_tokens, scores.image_spans))
 
     @cached_property
     def _shape(self) -> "ModelShape | None":
@@ -102,9 +103,13 @@ class AskedScorer:
         texts = [[step.text for step in split(reply.text)] for reply in replies]
         asks = [(reply.question, config.prompt(reply.question, steps)) for reply, steps in zip(replies, texts, strict=True)]
         for place, samples in self._model.samples(asks, config.sampling, config.votes):
-            tokens = max(sample.prompt_tokens for sample in samples) + sum(sample.completion_tokens for sample in samples)
-            image_tokens = max(sample.image_tokens for sample in samples)
-            yield replace(config.read(replies[place], len(texts[place]), samples), tokens=tokens, image_tokens=image_tokens)
+            longest = max(samples, key=lambda sample: sample.prompt_tokens)  # one that was refused has no prompt
+            yield replace(
+                config.read(replies[place], len(texts[place]), samples),
+                tokens=longest.prompt_tokens + sum(sample.completion_tokens for sample in samples),
+                image_tokens=longest.image_tokens,
+                image_spans=longest.image_spans,
+            )
 
     def close(self) -> None:
         """Give up what the model has not begun, and free the device."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from ttc.bank import Bank, Writer
 from ttc.errors import UserError
-from ttc.records import Question, Reply, StepScores
+from ttc.records import Question, Reply, StepScores, Usage
 from ttc.scoring import Scoring, verifier_id
 from ttc.sealed import Sealed
 from ttc.select import clipped_logit
@@ -153,8 +153,8 @@ class Ensemble(BaseModel, frozen=True, extra="forbid"):
         return scores.score
 
     def flops(self, scores: StepScores) -> float | None:
-        """Unknown: the members' tokens are summed, and each costs another number."""
-        return None
+        """Those of its members together, known when it scored; None where one of them is unknown."""
+        return scores.flops
 
     def open(self) -> "EnsembleScorer":
         """Keeps no member's scores. Raises UserError as the members' `open`, when first asked."""
@@ -180,11 +180,13 @@ class EnsembleScorer:
         for place, reply in enumerate(replies):
             of_members = {name: scores[place] for name, scores in found.items()}
             score = self._combined({name: one.score for name, one in of_members.items()})
+            spent = (Usage(flops=self._config.members[name].flops(one)) for name, one in of_members.items())
             failed = next((f"{name}: {one.status}" for name, one in of_members.items() if one.score is None), "")
             yield reply.scored(
                 score,
                 tokens=sum(one.tokens for one in of_members.values()),
                 image_tokens=sum(one.image_tokens for one in of_members.values()),
+                flops=sum(spent, Usage()).flops,
                 status="ok" if not failed else f"failed: {failed}" if score is None else f"without {failed}",
             )
 

@@ -84,7 +84,7 @@ class StepVerifier(Checkpoint, frozen=True, extra="forbid"):
             return None
         outputs = {"verdicts": len(scores.steps), "marker": 0, "likelihood": scores.tokens - scores.image_tokens}
         read = outputs[self.shown.form]
-        return float(self._shape.scorer_flops(scores.tokens, read, scores.image_tokens))
+        return float(self._shape.scorer_flops(scores.tokens, read, scores.image_tokens, scores.image_spans))
 
     @cached_property
     def _shape(self) -> "ModelShape | None":
@@ -167,6 +167,7 @@ class StepScorer:
                     () if failed else steps,
                     tokens=shown.length,
                     image_tokens=shown.encoded.image_tokens,
+                    image_spans=shown.encoded.image_spans,
                     status="failed: the model's outputs are no numbers" if failed else "ok",
                 )
 

@@ -113,6 +113,7 @@ class VLLMStepScorer(StepScorer):
                 steps,
                 tokens=shown.length,
                 image_tokens=shown.encoded.image_tokens,
+                image_spans=shown.encoded.image_spans,
                 status=f"lower bound at steps {', '.join(bounds)}" if bounds else "ok",
             )
 

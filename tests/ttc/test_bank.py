@@ -104,6 +104,8 @@ SCORES = st.builds(
     score=st.none() | st.floats(0, 1),
     status=st.text(),
     tokens=integers(),
+    image_spans=st.lists(integers(), max_size=3).map(tuple),
+    flops=st.none() | st.floats(0, 1e18),
 )
 
 

@@ -1,13 +1,16 @@
 """Verifiers that ask a model in words: what it is shown, what is read from what it says, what is kept."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from pydantic import ValidationError
 
 from ttc.backends import Scripted
 from ttc.bank import Bank
 from ttc.errors import BackendUnavailable, UserError
+from ttc.media import media_from_file
 from ttc.records import Media, Picture, Question, Reply, Sample, Sampling, StepScores, Text
 from ttc.scoring import Scoring
 from verifiers import Generative, LanguageModel
@@ -173,3 +176,14 @@ def test_a_file_of_instructions_that_cannot_be_used_is_named(tmp_path, content, 
 def test_many_greedy_votes_are_refused():
     with pytest.raises(ValidationError, match="votes=3 at temperature 0 would be one vote"):
         judge(SAYS, votes=3)
+
+
+def test_each_image_is_counted_by_itself_in_what_a_verdict_costs(tmp_path):
+    files = [tmp_path / f"{shade}.png" for shade in (1, 200)]
+    for shade, file in zip((1, 200), files, strict=True):
+        Image.new("L", (8, 8), shade).save(file)
+    media = tuple(media_from_file(file.name, root=tmp_path, marker=number) for number, file in enumerate(files, start=1))
+    seen = Question("two", "exam", "open", "<image 1> or <image 2>?", media=media)
+    [found] = scores(LanguageModel(backend=backend(SAYS, tokens_per_image=16)), replace(reply(), question=seen))
+    assert (found.image_tokens, found.image_spans) == (32, (16, 16))
+    assert found.tokens > 32

@@ -184,6 +184,16 @@ def test_an_ensemble_finds_its_members_scores_in_the_bank_and_leaves_its_own_the
         assert [one.score for one in found] == pytest.approx([(a.score + b.score) / 2 for a, b in zip(*alone, strict=True)])  # type: ignore[operator]
 
 
+def test_flops_are_its_members_together_and_unknown_where_one_is():
+    members = {**MEMBERS, "two": Scripted(seed=2, tokens_per_reply=7, flops_per_token=3)}
+    for flops_per_token, spent in ((2, 5 * 2 + 7 * 3), (None, None)):
+        both = Ensemble(members={**members, "one": Scripted(tokens_per_reply=5, flops_per_token=flops_per_token)})
+        scorer = both.open()
+        [found] = scorer.score(replies(1))
+        scorer.close()
+        assert both.flops(found) == spent
+
+
 def test_a_member_that_fails_is_named_and_the_others_stand():
     members = {"one": Scripted(), "mute": Confidence()}
     scorer = Ensemble(members=members).open()
