@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Any, Self
@@ -43,9 +43,9 @@ class Watched(Session):
         super().__init__(*arguments, **settings)
         self.seen: list[Sample] = []
 
-    async def draw(self, draw: Draw) -> list[Sample]:
+    async def draw(self, draw: Draw, ended: Callable[[Sample], Sample] = lambda sample: sample) -> list[Sample]:
         """See `Session.draw`."""
-        samples = await super().draw(draw)
+        samples = await super().draw(draw, ended)
         self.seen += samples
         return samples
 
