@@ -18,6 +18,7 @@ NEEDED = {
     "trl": "training of verifiers; install the extra `training`",
     "peft": "adapters; install the extra `training`",
     "wandb": "tracking; install the extra `tracking`",
+    "tensorboard": "tracking; install the extra `tensorboard`",
     "starlette": "`ttc serve`; install the extra `serve`",
     "uvicorn": "`ttc serve`; install the extra `serve`",
 }

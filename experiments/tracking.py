@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from experiments import axes
+from experiments.tensorboard import TensorBoard
 from training.wandb_mode import wandb_mode
 from ttc.errors import UserError
 
@@ -59,7 +60,7 @@ class WandB(BaseModel, frozen=True, extra="forbid"):
     """Most rows of the table of samples, spread evenly over draws and questions."""
 
 
-AnyTracking = Annotated[NoTracking | WandB, Field(discriminator="kind")]
+AnyTracking = Annotated[NoTracking | WandB | TensorBoard, Field(discriminator="kind")]
 
 
 @contextmanager
@@ -71,11 +72,15 @@ def tracked(config: "RunConfig", folder: Path, *, name: str, group: str | None =
         group: of a sweep's points; the config's own group comes first.
 
     Raises:
-        UserError: wandb is not installed, or its server refuses or cannot be reached.
+        UserError: what tracks is not installed, or W&B's server refuses or cannot be reached.
     """
     settings = config.tracking
-    if settings.kind == "none" or os.environ.get("WANDB_MODE") == "disabled":
+    if settings.kind == "none" or (settings.kind == "wandb" and os.environ.get("WANDB_MODE") == "disabled"):
         yield lambda found, results, facts: ""
+        return
+    if isinstance(settings, TensorBoard):
+        settings.check()
+        yield lambda found, results, facts: settings.write(found, folder)
         return
     run = _Tracked(settings, config, folder, name, settings.group or group)
     done = False

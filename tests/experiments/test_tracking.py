@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
-from experiments.config import RunConfig
-from experiments.curves import Curves
+from experiments.config import RunConfig, validate
+from experiments.curves import Curves, curves
 from experiments.folder import claim, read_config
 from experiments.run import Results, plan
 from experiments.tracking import AXES, points, tracked
 from ttc.errors import UserError
+from ttc.pool import Outcome
+from ttc.records import Question
 
 wandb = pytest.importorskip("wandb")
 
@@ -48,7 +50,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def write_config(folder: Path, **more: object) -> Path:
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "Answer: 14", "no idea"], "pick": "seeded"},
         "strategies": [{"kind": "direct"}, {"kind": "vote", "n": 16}, {"kind": "oracle", "n": 16}],
         "by": ["topic_difficulty", "subject"],
@@ -175,8 +177,34 @@ def test_a_key_that_is_refused_is_said_in_one_line_without_the_key(tmp_path, env
     assert not (tmp_path / "bank").exists() or not list((tmp_path / "bank").rglob("*.parquet"))
 
 
+def test_tensorboard_has_every_point_of_every_curve_once_though_written_twice(tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.util.tensor_util import make_ndarray
+
+    asked = [Question(f"q{i}", "b", "open", "", fields={"level": level}) for i, level in enumerate(("Easy", "Hard"))]
+    points = [[(k, Outcome(at / k, 1.0, k, 5.0, 10.0 * k, None)) for k in (1, 2)] for at in (0.5, 0.25)]
+    found = curves(asked, {"vote": {q.id: one for q, one in zip(asked, points, strict=True)}}, by=["level"], draws=10)
+    config = validate({**yaml.safe_load(write_config(tmp_path).read_text()), "tracking": {"kind": "tensorboard"}}, "test")
+    for _ in range(2):
+        with tracked(config, tmp_path, name="run") as publish:
+            assert str(tmp_path / "tensorboard") in publish(found, Results(None), {})
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    shown = {
+        tag: [(one.step, float(make_ndarray(one.tensor_proto))) for one in events.Tensors(tag)]
+        for tag in events.Tags()["tensors"]
+    }
+    assert shown["by samples/level=Hard/vote"] == [(1, 0.25), (2, 0.125)]
+    assert shown["by tokens/all/vote"] == [(15, 0.375), (25, 0.1875)]
+    assert len(shown) == 3 * 3  # groups, and axes whose cost is known
+
+
 def test_tracking_may_be_turned_on_for_a_run_that_is_there(tmp_path):
-    content = {"benchmark": {"kind": "pocket", "split": "validation"}, "backend": {"kind": "scripted", "replies": ["A"]}}
+    content = {
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
+        "backend": {"kind": "scripted", "replies": ["A"]},
+    }
     plain = {**content, "strategies": [{"kind": "direct"}]}
     claim(tmp_path, RunConfig.model_validate(plain), replace=False)
     claim(tmp_path, RunConfig.model_validate({**plain, "tracking": {"kind": "wandb"}}), replace=False)
