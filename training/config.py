@@ -76,7 +76,7 @@ class Tracking(BaseModel, frozen=True, extra="forbid"):
 class Hub(BaseModel, frozen=True, extra="forbid"):
     """Where a finished verifier is pushed to."""
 
-    name: str
+    name: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
     """`user/model`."""
     private: bool = True
 

@@ -82,13 +82,13 @@ def _figures(config: AnyTraining, course: "Course", out: Path) -> dict[str, Any]
 def _push(folder: Path, name: str, *, private: bool) -> None:
     """Upload the verifier without its checkpoints and curves."""
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HTTPError  # pyright: ignore[reportPrivateImportUsage]  (its client changes)
 
     hub = HfApi()
     try:
         hub.create_repo(name, private=private, exist_ok=True)
         hub.upload_folder(repo_id=name, folder_path=folder, ignore_patterns=["checkpoints/*", "wandb*"])
-    except (HfHubHTTPError, OSError) as error:
+    except (HTTPError, OSError) as error:
         raise UserError(
             f"hub {name}: not pushed ({type(error).__name__}); the verifier is in {folder}, log in and push it"
         ) from error
