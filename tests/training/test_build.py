@@ -74,6 +74,32 @@ def test_a_model_writes_right_chains_and_errors_alike(tmp_path):
     }
 
 
+def test_a_models_own_replies_stand_beside_them_where_rollouts_and_a_judge_agree(tmp_path):
+    rows = [{"id": f"q{n}", "question": f"What is 5 more than 7, in row {n}?", "gold": "12"} for n in range(6)]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    replies = ["It begins with 7.\nIt gets 12.\nAnswer: 12", "It begins with 7.\nIt gets 11.\nAnswer: 11"]
+    says = {"[3] Answer: 11": ["First error: 3"], "in row 1": ["First error: 1"]}
+    judge = {"kind": "scripted", "replies": ["First error: 0"], "when": says}
+    config = {
+        "benchmarks": [{"kind": "jsonl", "path": str(tmp_path / "own.jsonl"), "name": "own"}],
+        "natural": {
+            "backend": {"kind": "scripted", "replies": {"*": replies, "q0": ["Answer: 3"]}},
+            "sampling": {"max_tokens": 64},
+            "replies": 2,
+            "rollouts": 2,
+            "judge": {"backend": judge},
+        },
+        "bank": str(tmp_path / "bank"),
+    }
+    [counted, *_] = build(validate(config, "x"), tmp_path / "out")
+    assert counted == "replies that failed a check: no continuation tells 1, the judge does not agree 1"
+    sides = [(tmp_path / f"out/{side}.jsonl").read_text().splitlines() for side in ("train", "dev", "test")]
+    rows = [json.loads(line) for lines in sides for line in lines]
+    assert len(rows) == 9
+    # both replies go on alike behind the sum, so that only the answer is past help
+    assert {tuple(row["labels"]) for row in rows} == {(True, True, True), (True, True, False)}
+
+
 def test_an_exam_without_explanations_and_a_wrong_setting_are_refused(tmp_path):
     with pytest.raises(UserError, match="no question of own has an explanation"):
         build(validate(written(tmp_path, explained=False), "x"), tmp_path / "out")

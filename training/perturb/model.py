@@ -35,6 +35,9 @@ KINDS: Mapping[ErrorKind, str] = {
     "text": "a word of the question is misread: a negation, a quantity, a unit or a condition",
 }
 
+LEAST_KEPT = 0.3
+"""Share of an explanation's terms that its rewrite must hold: one that has fewer does not explain the same."""
+
 _REWRITE_SYSTEM = (
     "You write solutions of exam questions. You are given a question, its answer and an explanation. Write the explanation "
     "again in your own words as a few short steps of reasoning, one step on each line, without numbering and without a "
@@ -104,10 +107,12 @@ class ModelEdits(BaseModel, frozen=True, extra="forbid"):
 
 
 def rewrite_faults(chain: LabelledChain, reply: Sample, gold: Gold) -> list[str]:
-    """Names of the checks that a rewrite fails: it must keep the numbers, and stand by the gold answer where it names one."""
+    """Names of the checks that a rewrite fails: it must keep numbers and terms, and the gold answer if it names one."""
     if reply.status != "ok" or reply.finish == "length":
         return ["no reply"]
-    before, after = (_numbers(text) for text in ("".join(chain.steps), reply.text))
+    explained = "".join(chain.steps)
+    before, after = _numbers(explained), _numbers(reply.text)
+    terms = _terms(explained)
     answer = extract(chain.question, reply)
     credit = Rules().judge(chain.question, gold, answer).credit if chain.question.options and answer.values else 1
     steps = [step.text for step in split(reply.text.strip())]
@@ -115,10 +120,16 @@ def rewrite_faults(chain: LabelledChain, reply: Sample, gold: Gold) -> list[str]
         "no steps": not steps,
         "lost number": bool(before - after),
         "new number": bool(after - before - _numbers(asked(chain.question)) - _numbers(" ".join(gold.answers))),
+        "lost terms": len(terms & _terms(reply.text)) < LEAST_KEPT * len(terms),
         "another answer": credit < 1,
         "heading or list": any(re.match(r"\s*(?:#|[-*]\s|\d+[.)]\s|\**step\b)", step, re.IGNORECASE) for step in steps),
     }
     return [name for name, fails in checks.items() if fails]
+
+
+def _terms(text: str) -> set[str]:
+    """Beginnings of the long words: another form of a word is the same term."""
+    return {word[:6] for word in re.findall(r"[a-z]{6,}", text.lower())}
 
 
 def _numbers(text: str) -> set[str]:

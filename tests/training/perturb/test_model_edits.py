@@ -1,5 +1,7 @@
 """A language model rewrites explanations and plants errors in its own rewrites; what fails a check is left out and counted."""
 
+from dataclasses import replace
+
 import pytest
 
 from training.chains import LabelledChain
@@ -37,6 +39,14 @@ def test_a_rewrite_that_changes_the_content_is_left_out_and_counted(tmp_path, re
     kept, failed = model(reply).rewrite([RIGHT], GOLDS, Bank(tmp_path))
     assert kept == []
     assert failed[fault] == 1
+
+
+def test_a_rewrite_that_speaks_of_something_else_is_left_out(tmp_path):
+    wordy = replace(RIGHT, steps=("Gravity accelerates ", "the falling stone."))
+    kept, failed = model("The explanation can be told in some steps.").rewrite([wordy], GOLDS, Bank(tmp_path / "a"))
+    assert (kept, failed["lost terms"]) == ([], 1)
+    kept, _ = model("Falling stones are accelerated by gravity.").rewrite([wordy], GOLDS, Bank(tmp_path / "b"))
+    assert len(kept) == 1
 
 
 def test_an_edit_keeps_prefix_and_blanks_and_has_the_kind_that_was_asked_for(tmp_path):
