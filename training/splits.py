@@ -22,6 +22,8 @@ from ttc.records import Gold, Question
 Side = str
 """`train`, `dev` or `test`."""
 
+_RUN = 13
+"""Words in a row that two questions share only if one was made of the other."""
 _ONE_FAMILY = {"mmmu_pro": "mmmu"}
 """Benchmarks whose questions keep the ids of another."""
 _TELLING_WORDS = 8
@@ -178,6 +180,24 @@ def _without_shared_pages(fold: Fold, questions: Sequence[Question], golds: Mapp
 def regrouped(chains: Iterable[LabelledChain], names: Mapping[Key, str]) -> list[LabelledChain]:
     """The chains under the names of their groups, so that cross-validation keeps those together."""
     return [replace(chain, group=names.get(key_of(chain.question), chain.group)) for chain in chains]
+
+
+def apart_from(chains: Sequence[LabelledChain], trained: Sequence[Question]) -> list[LabelledChain]:
+    """The chains of a bench whose questions share nothing with those trained on, nor so many words in a row.
+
+    A bench may hold another's questions in other clothes: VisualProcessBench has 267 chains about MMMU's, the options within
+    the text and the images written anew. Questions of few words in such clothes are not found: leave their subset out.
+    """
+    names = groups([*trained, *(chain.question for chain in chains)])
+    taken = {names[key_of(question)] for question in trained}
+    known = {run for question in trained for run in _runs(question)}
+    return [chain for chain in chains if names[key_of(chain.question)] not in taken and known.isdisjoint(_runs(chain.question))]
+
+
+def _runs(question: Question) -> Iterator[tuple[str, ...]]:
+    """All runs of words of that length."""
+    words = re.findall(r"\w+", " ".join([re.sub(r"<image \d+>", " ", question.text), *question.options]).lower())
+    return (tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1))
 
 
 def manifest(fold: Fold, chains: Mapping[Side, Sequence[LabelledChain]]) -> dict[str, object]:

@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training.chains import LabelledChain
-from training.splits import content_hash, groups, leave_one_out, manifest, page_of, random_fold, regrouped, write_manifest
+from training.splits import (
+    apart_from,
+    content_hash,
+    groups,
+    leave_one_out,
+    manifest,
+    page_of,
+    random_fold,
+    regrouped,
+    write_manifest,
+)
 from ttc.errors import UserError
 from ttc.records import Gold, Media, Question
 
@@ -121,3 +131,12 @@ def test_released_videos_leave_each_discipline_of_mmvu_with_few_training_questio
     folds = leave_one_out(exam.questions, exam.golds, dev=0)
     assert sorted(sum(fold.dropped.values()) for fold in folds) == [11, 39, 121, 140]
     assert all(len(fold.sides) + sum(fold.dropped.values()) == 1000 for fold in folds)
+
+
+def test_chains_of_a_bench_about_questions_trained_on_are_left_out_whatever_they_wear():
+    text = "A beam of length five metres rests on two supports and carries a load. Where is it largest?"
+    trained = [Question("dev_1", "mmmu", "multiple-choice", f"<image 1> {text}", ("left", "right"))]
+    same = Question("1", "visualprocessbench", "open", f"{text}\nOptions:\nA. left\nB. right")
+    other = Question("2", "visualprocessbench", "open", "A beam of length five metres is cut in two. How long is a part?")
+    chains = [chain(one) for one in (same, other)]
+    assert [left.question.id for left in apart_from(chains, trained)] == ["2"]
