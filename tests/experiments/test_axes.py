@@ -140,7 +140,7 @@ def test_measured_device_seconds_are_those_of_all_samples_over_their_tokens():
 
 def test_a_run_prices_its_strategies_anew_without_drawing_or_another_folder(tmp_path: Path):
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "no idea"], "pick": "seeded"},
         "strategies": [{"kind": "vote", "n": 4}, {"kind": "shuffled_vote", "n": 2}],
         "limit": 6,

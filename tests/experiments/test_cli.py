@@ -26,7 +26,7 @@ def config(tmp_path: Path):
 
     def write(**changes: object) -> Path:
         content = {
-            "benchmark": {"kind": "pocket", "split": "validation"},
+            "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
             "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "Answer: 7"], "pick": "seeded"},
             "strategies": [{"kind": "cot"}, {"kind": "vote", "n": 8}, {"kind": "oracle", "n": 8}],
             "limit": 12,
