@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ttc.strategies import DeepConf
 
 
-@pytest.mark.parametrize(("warmup", "top_percent"), [(1, 100), (2, 50), (3, 60), (5, 40)])
+@pytest.mark.parametrize(("warmup", "top_percent"), [(1, 100), (2, 50), (3, 60)])
 def test_the_replay_is_the_mean_of_live_runs_over_all_orders_in_credit_coverage_and_every_cost(sure_bench, warmup, top_percent):
     configured = DeepConf(n=5, verifier="v", warmup=warmup, top_percent=top_percent)
     pool = sure_bench.pool(configured)
@@ -20,7 +20,7 @@ def test_the_replay_is_the_mean_of_live_runs_over_all_orders_in_credit_coverage_
         one = configured.model_copy(update={"n": k})
         return [asdict(await sure_bench.solve(one, order)) for order in permutations(range(5))]
 
-    for k in (1, 2, 4, 5):
+    for k in (2, 5):
         runs = asyncio.run(live(k))
         expected = asdict(configured.expected(pool, k))
         assert expected == pytest.approx({name: mean(run[name] for run in runs) for name in expected}, abs=1e-9)
