@@ -92,7 +92,7 @@ def test_a_judge_labels_and_is_held_against_the_truth(pocket, ttc, tmp_path):
 
 
 def test_planted_errors_teach_before_anybody_has_labelled(pocket, ttc):
-    ended = ttc("errors", pocket, "--labels", "planted", "--most", 300)
+    ended = ttc("errors", pocket, "--labels", "planted", "--most", 120)
     assert ended.code == 0, ended.err
     assert "planted errors against the truth" in " ".join(ended.out.split())
     written = read_kinds(pocket)
