@@ -19,7 +19,7 @@ SEARCH = {"kind": "beam_search", "verifier": "v", "width": 2, "expand": 2}
 
 def settings(bank: Path, **changes: Any) -> dict[str, Any]:
     return {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "strategies": [{"kind": "vote", "n": 8}, SEARCH],
         "verifiers": {"v": {"kind": "scripted", "tokens_per_reply": 5}},
         "limit": 6,

@@ -177,7 +177,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run, whose bank is gone."""
     folder = tmp_path_factory.mktemp("difficulty")
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "no idea"], "pick": "seeded"},
         "strategies": [{"kind": "direct"}, {"kind": "vote", "n": 16}, {"kind": "oracle", "n": 16}],
         "limit": 30,

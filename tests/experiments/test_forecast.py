@@ -39,7 +39,7 @@ COSTS = {"prices": {"input": 1.0, "output": 1000.0}, "verifiers": {"v": {"price"
 
 def settings(bank: Path, **changes: Any) -> dict[str, Any]:
     return {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": SCRIPTED,
         "strategies": STRATEGIES,
         "verifiers": {"v": {"kind": "scripted", "tokens_per_reply": 7, "flops_per_token": 10.0}},

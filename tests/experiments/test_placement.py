@@ -16,7 +16,7 @@ SCRIPTED = {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "Answer: 7
 
 def write_config(folder, bank, **changes):
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": SCRIPTED,
         "strategies": [{"kind": "cot"}, {"kind": "vote", "n": 8}],
         "limit": 12,

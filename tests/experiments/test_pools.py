@@ -16,7 +16,7 @@ from ttc.pool import Fall, Pool
 def test_halves_made_later_are_those_of_the_runs_own_samples(tmp_path):
     verified = {"n": 8, "verifier": "v"}
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B", "no idea"], "pick": "seeded"},
         "verifiers": {"v": {"kind": "scripted"}},
         "strategies": [

@@ -26,7 +26,7 @@ REPLIES = ["Answer: A", "so\nAnswer: B", "Answer: B", "Answer: 14", "no idea", "
 
 def config(bank: Path, *strategies: dict[str, Any], **settings: Any) -> RunConfig:
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "pick": "seeded", "replies": REPLIES},
         "verifiers": {"noise": {"kind": "scripted", "tokens_per_reply": 20}, "truth": {"kind": "truth"}},
         "strategies": strategies,

@@ -90,7 +90,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def config(**changes: object) -> dict[str, object]:
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "replies": ["no idea", "Answer: A"]},
         "strategies": [{"kind": "vote", "n": 2}, {"kind": "first_answer", "most": 3}],
         "limit": 3,

@@ -220,7 +220,7 @@ def test_draws_at_the_same_time_get_samples_of_their_own(tmp_path):
 
 
 def test_with_a_model_every_token_that_the_engine_drew_is_counted_and_no_step_loses_its_end(tmp_path):
-    asked = Pocket(split="validation").load().questions
+    asked = Pocket(split="validation", subjects=("Tables", "Bars")).load().questions
     hard = next(question for question in asked if question.fields["topic_difficulty"] == "Hard")
     tree = DVTS(verifier="v", subtrees=2, expand=2)
     found = Ran(tmp_path, tree, Transformers(model="pocket"), question=hard, verifier=Truth(), sampling=Sampling(max_tokens=96))
@@ -235,7 +235,7 @@ def test_with_a_model_every_token_that_the_engine_drew_is_counted_and_no_step_lo
 def test_a_run_gives_a_search_its_budget_and_marks_one_that_knows_the_truth(tmp_path):
     search = {"kind": "beam_search", "verifier": "told", "width": 1, "expand": 2}
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "scripted", "replies": [GOOD, BAD]},
         "verifiers": {"told": {"kind": "scripted", "tokens_per_reply": 10, "scores": LIKES_GOOD}, "true": {"kind": "truth"}},
         "strategies": [search, {**search, "budget_tokens": 26}, {**search, "verifier": "true"}],
