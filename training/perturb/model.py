@@ -142,7 +142,8 @@ def _edited(chain: LabelledChain, place: int, reply: Sample) -> tuple[tuple[str,
     if reply.status != "ok" or reply.finish == "length" or not reply.text.strip():
         return chain.steps, ["no reply"]
     lead, trail = original[: len(original) - len(original.lstrip())], original[len(original.rstrip()) :]
-    text = re.sub(rf"^\s*\[{place + 1}\]\s*", "", reply.text).strip()
+    own = re.search(rf"^\s*\[{place + 1}\](.+)$", reply.text, re.MULTILINE)  # some say the whole solution again
+    text = (own[1] if own else reply.text).strip()
     steps = (*chain.steps[:place], f"{lead}{text}{trail}", *chain.steps[place + 1 :])
     old, new = difference(original, steps[place])
     return steps, faults(chain.steps, steps, place, old=old, new=new)

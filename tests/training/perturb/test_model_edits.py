@@ -50,7 +50,7 @@ def test_a_rewrite_that_speaks_of_something_else_is_left_out(tmp_path):
 
 
 def test_an_edit_keeps_prefix_and_blanks_and_has_the_kind_that_was_asked_for(tmp_path):
-    edits = {"Rewrite step [1]": ("[1] It falls 2 s.",), "Rewrite step [2]": ("So it is 4 m high.",)}
+    edits = {"Rewrite step [1]": ("[1] It falls 2 s.\n[2] So it is 5 m high.",), "Rewrite step [2]": ("So it is 4 m high.",)}
     made, failed = ModelEdits(backend=Scripted(replies=("?",), when=edits)).perturb([RIGHT], Bank(tmp_path), share=0.5)
     assert made
     assert not failed
