@@ -127,5 +127,7 @@ class Scoring:
         response_score, known, found = self._response_scores[name], self._known[name], []
         for reply in replies:
             scores = known[reply.sample.key, reply.sample.index] if reply.text.strip() else reply.scored(None, status="empty")
-            found.append(replace(scores, score=response_score(scores)) if scores.score is not None else scores)
+            if scores.score is not None and (score := response_score(scores)) != scores.score:
+                scores = replace(scores, score=score)
+            found.append(scores)
         return found

@@ -13,6 +13,9 @@ from ttc.draw import Draw, Style
 from ttc.errors import BudgetSpent, UserError
 from ttc.records import Answer, CriticalPath, Prompt, Question, Reply, Sample, Sampling, Selection, StepScores, Usage
 
+_OWN_POOL = Draw().pool
+"""Chains of thought from `Session.prompt`."""
+
 
 class Source(Protocol):
     """Where samples come from: the bank first, then the engine. See `ttc.dispatcher`."""
@@ -119,7 +122,7 @@ class Session:
         for sample in samples:
             is_new = self._is_new(draw.pool)
             self._count(sample, sample.prompt_tokens if is_new else 0, sample_flops(self._shape, sample, prompt_is_new=is_new))
-            if draw.pool == Draw().pool:
+            if draw.pool == _OWN_POOL:
                 self._prompt_tokens = sample.prompt_tokens
         self._wait_for(samples, self.usage.prompt_tokens - prompt_tokens)
         return samples
@@ -218,7 +221,7 @@ class Session:
         return is_new
 
     def _count_continuation(self, sample: Sample, prefix: tuple[int, ...], appended: int) -> None:
-        prompt_is_new, prefix_is_new = self._is_new(Draw().pool), self._is_new(prefix)
+        prompt_is_new, prefix_is_new = self._is_new(_OWN_POOL), self._is_new(prefix)
         if prefix:
             flops = continuation_flops(self._shape, sample, len(prefix), prefix_is_new=prefix_is_new, appended_tokens=appended)
         else:
@@ -254,7 +257,8 @@ class Session:
             raise UserError(f"question {self.question.id}: no verifier is at hand for {verifier!r}; bind it under verifiers")
         found = await self._verification.scores(verifier, [Reply(self.question, sample, before) for sample in samples])
         for scores in found:
-            self.usage += Usage(verifier_tokens=scores.tokens, flops=self._verification.flops(verifier, scores))
+            if scores.tokens:
+                self.usage += Usage(verifier_tokens=scores.tokens, flops=self._verification.flops(verifier, scores))
         self._follow(CriticalPath(verifier_tokens=max((scores.tokens for scores in found), default=0)))
         return found
 

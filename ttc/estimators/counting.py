@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from math import comb, fsum, isnan, nan
 
 
@@ -55,19 +56,24 @@ def best_of_k(scores: Sequence[float | None], credits: Sequence[float], k: int) 
     """
     n = require_parallel(scores=scores, credits=credits)
     require_budget(k, n)
+    every, below, terms = comb(n, k), 0, []
+    for upto, mean in _ranked(tuple(scores), tuple(credits)):
+        ways = comb(upto, k)
+        terms.append((ways - below) / every * mean)
+        below = ways
+    return fsum(terms)
+
+
+@lru_cache(maxsize=64)
+def _ranked(scores: tuple[float | None, ...], credits: tuple[float, ...]) -> list[tuple[int, float]]:
+    """From the lowest score up: how many samples score at most so much, and the mean credit of those that score just that."""
     groups: dict[tuple[bool, float], list[float]] = defaultdict(list)
     for score, credit in zip(scores, credits, strict=True):
         if score is not None and isnan(score):
             raise ValueError("a score is NaN, which has no rank; give None where scoring failed")
         groups[(False, 0.0) if score is None else (True, score)].append(credit)
-    every, below, taken, terms = comb(n, k), 0, 0, []
-    for score in sorted(groups):
-        members = groups[score]
-        taken += len(members)
-        upto = comb(taken, k)
-        terms.append((upto - below) / every * (fsum(members) / len(members)))
-        below = upto
-    return fsum(terms)
+    ends = accumulate(len(groups[score]) for score in sorted(groups))
+    return [(end, fsum(groups[score]) / len(groups[score])) for end, score in zip(ends, sorted(groups), strict=True)]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -6,7 +6,7 @@ Only the order of samples is random, so all is a ratio of binomials. Draws are s
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import comb, fsum
 from typing import Literal
 
@@ -44,7 +44,7 @@ class Rejection:
             fallback_cost: what the fallback costs beyond the samples drawn, such as a greedy reply.
         """
         require_parallel(accepted=self.accepted, costs=costs)
-        taken = [cost for cost, accepted in zip(costs, self.accepted, strict=True) if accepted]
+        taken = list(compress(costs, self.accepted))
         refused = [cost for cost, accepted in zip(costs, self.accepted, strict=True) if not accepted]
         total = (1 - self.coverage) * fallback_cost
         if taken:
@@ -75,10 +75,9 @@ def rejection_at_k(
     """
     n = require_parallel(scores=scores, credits=credits)
     require_budget(k, n)
-    accepted = tuple(score is not None and score >= threshold for score in scores)
-    refused = [i for i in range(n) if not accepted[i]]
+    accepted, refused = _parted(tuple(scores), threshold)
     coverage, draws = _chances(n, len(refused), k)
-    good = [credit for credit, taken in zip(credits, accepted, strict=True) if taken]
+    good = list(compress(credits, accepted))
     accepted_credit = coverage * (fsum(good) / len(good)) if good else 0.0
 
     rest, all_refused = 0.0, comb(len(refused), k)
@@ -87,6 +86,13 @@ def rejection_at_k(
     elif all_refused and fallback != "abstain":  # else too few refused samples to vote or rank k of them
         rest = _among(refused, scores, credits, k, fallback, answers)
     return Rejection(coverage, accepted_credit, all_refused / comb(n, k) * rest, draws, accepted)
+
+
+@lru_cache(maxsize=64)
+def _parted(scores: tuple[float | None, ...], threshold: float) -> tuple[tuple[bool, ...], tuple[int, ...]]:
+    """For each sample whether it is accepted, and the places of the others."""
+    accepted = tuple(score is not None and score >= threshold for score in scores)
+    return accepted, tuple(place for place, taken in enumerate(accepted) if not taken)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -93,28 +93,33 @@ def vote_curve(
     n = require_parallel(answers=answers, credits=credits)
     for k in ks:
         require_budget(k, n)
+    nobody, ranked, by_size = _counted(tuple(answers), tuple(credits))
+    partial = [k for k in ks if k < n]
+    curve = [fallback_credit * (comb(nobody, k) / comb(n, k)) if fallback_credit else 0.0 for k in ks]
+    for size, credit in by_size.items():
+        chances: Sequence[float] = ()
+        if partial:
+            place = ranked.index(size)
+            rivals = ranked[:place] + ranked[place + 1 :]
+            chances = _win_probabilities(size, rivals, nobody, _ceiling(max(partial), n))
+        whole = 1 / ranked.count(size) if size == ranked[0] else 0.0
+        curve = [total + credit * (whole if k == n else chances[k]) for total, k in zip(curve, ks, strict=True)]
+    return curve
+
+
+@lru_cache(maxsize=64)
+def _counted(answers: tuple[Hashable, ...], credits: tuple[float, ...]) -> tuple[int, tuple[int, ...], dict[int, float]]:
+    """How many do not vote, the classes' sizes, largest first, and the credit by size, since equal ones win equally often."""
     sizes = Counter(answers)
     nobody = sizes.pop(None, 0)
     earned: dict[Hashable, float] = defaultdict(float)
     for answer, credit in zip(answers, credits, strict=True):
         if credit and answer is not None:
             earned[answer] += credit
-    by_size: dict[int, float] = defaultdict(float)  # classes of one size win equally often
+    by_size: dict[int, float] = defaultdict(float)
     for answer, total in earned.items():
         by_size[sizes[answer]] += total / sizes[answer]
-
-    ranked = sorted(sizes.values(), reverse=True)
-    partial = [k for k in ks if k < n]
-    curve = [fallback_credit * (comb(nobody, k) / comb(n, k)) if fallback_credit else 0.0 for k in ks]
-    for size, credit in by_size.items():
-        chances: Sequence[float] = ()
-        if partial:
-            rivals = ranked.copy()
-            rivals.remove(size)
-            chances = _win_probabilities(size, tuple(rivals), nobody, _ceiling(max(partial), n))
-        whole = 1 / ranked.count(size) if size == ranked[0] else 0.0
-        curve = [total + credit * (whole if k == n else chances[k]) for total, k in zip(curve, ks, strict=True)]
-    return curve
+    return nobody, tuple(sorted(sizes.values(), reverse=True)), by_size
 
 
 def vote_at_k(answers: Sequence[Hashable], credits: Sequence[float], k: int, fallback_credit: float = 0.0) -> float:
@@ -140,4 +145,4 @@ def vote_coverage_at_k(answers: Sequence[Hashable], k: int) -> float:
     n = len(answers)
     require_budget(k, n)
     every = comb(n, k)
-    return (every - comb(sum(answer is None for answer in answers), k)) / every
+    return (every - comb(answers.count(None), k)) / every

@@ -16,28 +16,36 @@ from ttc.session import Session
 class Chain:
     """A reply up to some step."""
 
-    reply: Sample
-    """All its steps as one sample, under the key and index of the last."""
-    text: str = ""
-    """What it says, the end of its last step included; the next step goes on behind it."""
+    last: Sample
+    """Its last step."""
+    ids: tuple[int, ...] = ()
+    """Token ids of all its steps."""
+    before: str = ""
+    """What it says ahead of the last step."""
+    goes_on: bool = True
+    """The last step ended where another one can begin."""
     ended: bool = False
     """The model ended it, or nothing more can be drawn."""
     score: float | None = None
     """The verifier's for the reply so far; None where scoring failed."""
 
     @property
-    def ids(self) -> tuple[int, ...]:
-        """Token ids of all its steps."""
-        return self.reply.token_ids
+    def text(self) -> str:
+        """What it says, the end of its last step included; the next step goes on behind it."""
+        return self.before + self.last.text + self.last.tail
 
-    def then(self, step: Sample, stop: str, most_tokens: int) -> "Chain":
-        """The chain with one step more, not scored yet."""
-        ids = self.ids + step.token_ids
-        goes_on = step.tail.startswith(stop)
+    @property
+    def reply(self) -> Sample:
+        """All its steps as one sample, under the key and index of the last."""
         # Whoever reads an answer must know that a reply which could go on is cut here.
-        finish = "length" if goes_on else step.finish
-        reply = replace(step, text=self.text + step.text, finish=finish, token_ids=ids, completion_tokens=len(ids))
-        return Chain(reply, reply.text + step.tail, ended=not goes_on or len(ids) >= most_tokens)
+        finish = "length" if self.goes_on else self.last.finish
+        text = self.before + self.last.text
+        return replace(self.last, text=text, finish=finish, token_ids=self.ids, completion_tokens=len(self.ids))
+
+    def then(self, step: Sample, score: float | None, stop: str, most_tokens: int) -> "Chain":
+        """The chain with one step more."""
+        ids, goes_on = self.ids + step.token_ids, step.tail.startswith(stop)
+        return Chain(step, ids, self.text, goes_on, not goes_on or len(ids) >= most_tokens, score)
 
 
 BEGINNING = Chain(Sample("", 0, "", ""))
@@ -77,10 +85,7 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
                 *(session.score(steps, self.verifier, before=chain.text) for chain, steps in zip(chains, drawn, strict=True))
             )
         return [
-            [
-                replace(chain.then(step, self.stop, session.reply_tokens), score=one.score)
-                for step, one in zip(steps, scores, strict=True)
-            ]
+            [chain.then(step, one.score, self.stop, session.reply_tokens) for step, one in zip(steps, scores, strict=True)]
             for chain, steps, scores in zip(chains, drawn, scored, strict=True)
         ]
 
@@ -89,9 +94,7 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
         chains = [chain for chain in chains if chain.ended] or list(chains)
         replies, scores = [chain.reply for chain in chains], [chain.score for chain in chains]
         classes = session.classes(session.answers(replies))
-        if self.choose == "best":
-            winner = select.best(select.eligible(classes, scores))
-        else:
-            winner = select.weighted(classes, scores)
+        is_best = self.choose == "best"
+        winner = select.best(select.eligible(classes, scores)) if is_best else select.weighted(classes, scores)
         # An index would not say which of the prefixes is meant.
         return replace(session.stand_by(replies, winner, self.choose), sample=None)

@@ -141,7 +141,7 @@ def test_a_step_without_a_score_loses_to_any(tmp_path):
 
 
 def test_equal_chains_are_one_and_the_earlier_of_two_equal_scores_wins():
-    chains = [Chain(Sample("", i, "q", "", token_ids=ids), score=score) for i, (ids, score) in enumerate(_RANKED)]
+    chains = [Chain(Sample("", i, "q", ""), ids, score=score) for i, (ids, score) in enumerate(_RANKED)]
     assert [chain.reply.index for chain in best(chains, 3)] == [2, 0, 4]
 
 
