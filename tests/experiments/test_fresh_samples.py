@@ -33,7 +33,7 @@ STRATEGIES = [
 
 def config(bank: Path, *, n: int, limit: int, seed: int):
     content = {
-        "benchmark": {"kind": "pocket", "split": "validation"},
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables", "Bars"]},
         "backend": {"kind": "transformers", "model": "pocket"},
         "sampling": {"temperature": 1.0, "max_tokens": 96, "logprobs": True},
         "verifiers": {"sure": {"kind": "confidence"}},

@@ -177,7 +177,8 @@ def test_a_generative_verifier_learns_to_rule(tiny_qwen, tmp_path):
 
 
 def test_ttc_train_makes_an_outcome_verifier_from_files_of_chains_with_a_card(tiny_qwen, tmp_path):
-    exam = Pocket(split="validation").load()
+    pocket = Pocket(split="validation", subjects=("Tables", "Bars"))
+    exam = pocket.load()
     asked = [question for question in exam.questions if question.media][:4]
     right = [LabelledChain(q, (exam.golds[q.id].explanation,), (True,), (None,), "gold", "pocket", q.id) for q in asked]
     wrong = [replace(one, steps=("I guess.",), labels=(False,), origin="perturbed") for one in right]
@@ -188,7 +189,7 @@ def test_ttc_train_makes_an_outcome_verifier_from_files_of_chains_with_a_card(ti
         {
             "kind": "outcome_verifier",
             "base": {"model": str(tiny_qwen)},
-            "data": {"kind": "chains", "benchmarks": [{"kind": "pocket", "split": "validation"}], **files},
+            "data": {"kind": "chains", "benchmarks": [pocket.model_dump()], **files},
             "lora": {"rank": 2},
             "optimisation": {"batch": 2, "micro_batch": 2},
         },

@@ -46,12 +46,6 @@ def shipped():
     return AutoModelForImageTextToText.from_pretrained(MODEL), AutoProcessor.from_pretrained(MODEL)
 
 
-def test_two_fresh_runs_with_one_seed_have_equal_losses(whole_run, tmp_path):
-    Trainer(PocketTraining(**TINY), tmp_path).train(minutes=5)
-    assert losses(tmp_path) == losses(whole_run)
-    assert len(losses(tmp_path)) == 20
-
-
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(whole_run, tmp_path):
     code = (
         "import sys, pathlib\nfrom training.pocket import *\nfrom training.pocket_lessons import *\n"
@@ -65,6 +59,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(whole_run, tmp_path):
     process.wait()
     Trainer(PocketTraining(**TINY), tmp_path).train(minutes=5)
     assert losses(tmp_path) == losses(whole_run)
+    assert len(losses(tmp_path)) == 20
 
 
 def test_another_recipe_does_not_go_on_from_a_foreign_checkpoint(whole_run):
@@ -106,7 +101,7 @@ def test_the_loss_is_on_the_reply_alone():
 @pytest.mark.parametrize("subject", exam.SUBJECTS)
 def test_words_of_knowledge_are_confused_as_often_as_is_told_and_nothing_else_is(subject):
     rng, wrong, places, slips, sums = Random(3), Counter(), Counter(), 0, 0
-    for index in range(1500):
+    for index in range(1000):
         source = exam.problem("train", subject, index)
         value = source.chain.quantities[source.chain.start]
         for move, said in zip(source.chain.moves, _held(source, PocketTraining(), rng) or source.sums, strict=True):
@@ -144,7 +139,7 @@ def test_the_shipped_model_is_small_and_answers_easy_questions(shipped):
 
 
 def test_without_its_pictures_no_subject_is_answered_better_than_by_chance(shipped):
-    sources = list(islice(exam.problems("validation"), 150))
+    sources = list(islice(exam.problems("validation"), 100))
     seen = {one.source.id: one.credits[0] for one in draw(*shipped, sources, n=1)}
     blind = {one.source.id: one.credits[0] for one in draw(*shipped, sources, n=1, is_blank=True)}
     for subject in exam.SUBJECTS:
