@@ -51,8 +51,10 @@ class NaturalErrors(BaseModel, frozen=True, extra="forbid"):
         failed["no continuation tells"] = len(found) - len(known)
         if self.judge is None:
             return known, failed
-        kept = agreed(known, self.judge.label(known, golds, bank))
-        failed["the judge does not agree"] = len(known) - len(kept)
+        judged = self.judge.label(known, golds, bank)
+        kept = agreed(known, judged)
+        failed["the judge names no step"] = sum(chain.labels.count(None) == len(chain.labels) for chain in judged)
+        failed["the judge does not agree"] = len(known) - len(kept) - failed["the judge names no step"]
         return kept, failed
 
     async def _drawn(self, questions: Sequence[Question], bank: Bank) -> list[list[Sample]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import wandb
 from transformers import TrainerCallback
-from transformers.integrations import rewrite_logs
+from transformers.integrations.integration_utils import rewrite_logs
 
 from training.config import Training
 from training.wandb_mode import wandb_mode

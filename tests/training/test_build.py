@@ -78,7 +78,7 @@ def test_a_models_own_replies_stand_beside_them_where_rollouts_and_a_judge_agree
     rows = [{"id": f"q{n}", "question": f"What is 5 more than 7, in row {n}?", "gold": "12"} for n in range(6)]
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
     replies = ["It begins with 7.\nIt gets 12.\nAnswer: 12", "It begins with 7.\nIt gets 11.\nAnswer: 11"]
-    says = {"[3] Answer: 11": ["First error: 3"], "in row 1": ["First error: 1"]}
+    says = {"[3] Answer: 11": ["First error: 3"], "in row 1": ["First error: 1"], "in row 2": ["Hm."]}
     judge = {"kind": "scripted", "replies": ["First error: 0"], "when": says}
     config = {
         "benchmarks": [{"kind": "jsonl", "path": str(tmp_path / "own.jsonl"), "name": "own"}],
@@ -92,10 +92,12 @@ def test_a_models_own_replies_stand_beside_them_where_rollouts_and_a_judge_agree
         "bank": str(tmp_path / "bank"),
     }
     [counted, *_] = build(validate(config, "x"), tmp_path / "out")
-    assert counted == "replies that failed a check: no continuation tells 1, the judge does not agree 1"
+    assert (
+        counted == "replies that failed a check: no continuation tells 1, the judge names no step 1, the judge does not agree 1"
+    )
     sides = [(tmp_path / f"out/{side}.jsonl").read_text().splitlines() for side in ("train", "dev", "test")]
     rows = [json.loads(line) for lines in sides for line in lines]
-    assert len(rows) == 9
+    assert len(rows) == 8
     # both replies go on alike behind the sum, so that only the answer is past help
     assert {tuple(row["labels"]) for row in rows} == {(True, True, True), (True, True, False)}
 
