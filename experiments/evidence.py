@@ -6,6 +6,7 @@ run folder -> samples (bank) -> verdicts -> scores (bank, then verifier) -> step
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,6 +217,7 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
     )
 
 
+@lru_cache(maxsize=1 << 10)  # many samples of a question say the same
 def step_texts(text: str, count: int) -> tuple[str, ...] | None:
     """The reply as that many steps: as `split` has them, or its lines; None where neither fits. A count of 0 fits any."""
     steps = tuple(step.text for step in split(text))
