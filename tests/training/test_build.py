@@ -1,8 +1,10 @@
 """Explained exams become files a training run reads."""
 
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from training.build import build, validate
 from training.chain_files import read_chains
@@ -18,6 +20,14 @@ def written(folder, explained=True):
     ]
     (folder / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return {"benchmarks": [{"kind": "jsonl", "path": str(folder / "own.jsonl"), "name": "own"}]}
+
+
+SHIPPED = sorted((Path(__file__).parents[2] / "configs/chains").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_corpus_is_valid(path):
+    validate(yaml.safe_load(path.read_text()), str(path))
 
 
 def test_sides_hold_right_and_wrong_chains_of_different_questions(tmp_path):
