@@ -32,9 +32,10 @@ def test_processes_on_a_cpu_know_of_each_other(monkeypatch):
 
 @pytest.mark.slow
 def test_two_processes_learn_what_one_learns(tmp_path: Path):
+    bank = {"bank": str(tmp_path / "bank"), "leave_out": ["Motion"]}
     config = {
         "base": {"model": "pocket"},
-        "data": {"kind": "pocket", "train_questions": 24, "dev_questions": 10, "samples": 2, "bank": str(tmp_path / "bank")},
+        "data": {"kind": "pocket", "train_questions": 24, "dev_questions": 10, "samples": 2, **bank},
         "rendering": {"form": "likelihood", "style": "cot", "heading": "", "at_most": 24},
         "lora": None,
         "optimisation": {"batch": 8, "micro_batch": 2, "evaluations": 1},
@@ -42,7 +43,7 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path):
         "threads": 1,
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    torchrun = ("-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0")
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     for name, launcher in (("one", ()), ("two", torchrun)):
         command = [sys.executable, *launcher, "-m", "training", str(tmp_path / "config.yaml"), "--out", str(tmp_path / name)]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
