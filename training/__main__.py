@@ -1,6 +1,6 @@
 """`python -m training CONFIG`, for several GPUs `accelerate launch -m training CONFIG`; the same as `ttc train`.
 
-Several processes on a CPU are `torchrun --standalone --nproc_per_node 2 -m training CONFIG`: `accelerate launch --cpu` starts one.
+On a CPU, several are `torchrun --standalone --nproc_per_node 2 -m training CONFIG`: `accelerate launch --cpu` starts one.
 """
 
 import sys
