@@ -230,6 +230,7 @@ def test_a_training_run_that_was_cut_short_and_went_on_has_every_step_once(tmp_p
             curves.on_log(None, state, None, {"loss": 1 / state.global_step})
             curves.on_log(None, state, None, {"eval_auroc": 0.5})
         curves.on_train_end(None, state, None)
+        wandb.teardown()  # as the end of the process: W&B's own service may still hold the run otherwise
         for folder in tmp_path.glob("wandb/offline-run-*"):  # named by the second, which both could begin in
             folder.rename(folder.with_name(folder.name.replace("-2", "-1", 1)))
     [run] = offline_runs(tmp_path).values()
