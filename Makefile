@@ -38,7 +38,7 @@ quickstart: install
 	$(BIN)/ttc run configs/runs/quickstart.yaml
 
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 test-vllm: install-vllm
 	$(VLLM_VENV)/bin/python -m pytest -m vllm -W default tests/vllm  # vLLM warns of itself; ours are errors in `make test`

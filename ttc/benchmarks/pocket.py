@@ -1,5 +1,6 @@
 """The embedded exam: questions written by program, for the tiny model that ships with the project."""
 
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
@@ -31,5 +32,11 @@ class Pocket(BaseModel, frozen=True, extra="forbid"):
         for subject in self.subjects or ():
             if subject not in exam.SUBJECTS:
                 raise UserError(f"pocket: no subject {subject!r}; choose from {', '.join(exam.SUBJECTS)}")
-        problems = list(exam.problems(self.split, self.subjects or tuple(exam.SUBJECTS), size=self.size))
-        return seal("pocket", self.split, [exam.question(one) for one in problems], [exam.gold(one) for one in problems])
+        return _written(self.split, self.subjects or tuple(exam.SUBJECTS), self.size)
+
+
+@lru_cache(maxsize=4)
+def _written(split: str, subjects: tuple[str, ...], size: int | None) -> Exam:
+    """Kept, since drawing pictures and films takes seconds, and every point of a sweep asks for them."""
+    problems = list(exam.problems(split, subjects, size=size))
+    return seal("pocket", split, [exam.question(one) for one in problems], [exam.gold(one) for one in problems])
