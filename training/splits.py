@@ -1,5 +1,7 @@
 """Which questions may stand on two sides of a split: none that share an id, an image, a video, a source or their wording.
 
+An image is shared by those with near copies of it, too (`training.alike`).
+
     questions -> groups (union-find over all that is shared) -> folds -> chains without what shares a knowledge page -> manifest
 
 Knowledge pages do not join groups, since they would join most of an exam; training rows that share one with the test fold are
@@ -15,6 +17,7 @@ from pathlib import Path
 from random import Random
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from training.alike import near_copies
 from training.chains import LabelledChain
 from ttc.errors import UserError
 from ttc.records import Gold, Question
@@ -48,6 +51,8 @@ def groups(questions: Iterable[Question]) -> dict[Key, str]:
     for question in asked:
         for shared in _traces(question):
             sets.merge(first.setdefault(shared, key_of(question)), key_of(question))
+    for one, other in near_copies(media for question in asked for media in question.media):
+        sets.merge(first["media", one], first["media", other])
     return {key: "/".join(min(subset)) for subset in sets.subsets() for key in subset}
 
 
@@ -166,9 +171,13 @@ def _left_out(
 
 
 def _without_shared_pages(fold: Fold, questions: Sequence[Question], golds: Mapping[str, Gold]) -> Fold:
-    """The fold without the training questions that rest on a page which a test question rests on, too."""
+    """The fold without the training questions that rest on a page which a test question rests on, too.
+
+    Knowledge without an address is a rule by its name, such as the pocket exam's: every side must know it, and it gives no
+    answer away.
+    """
     pages = {
-        key_of(question): {page_of(page) for page in golds[question.id].knowledge}
+        key_of(question): {page_of(page) for page in golds[question.id].knowledge if "://" in page}
         for question in questions
         if question.id in golds
     }

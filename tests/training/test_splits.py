@@ -1,11 +1,13 @@
 """Splits: nothing that is shared stands on two sides, and what was dropped is counted."""
 
+import io
 import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from training.chains import LabelledChain
 from training.splits import (
@@ -19,7 +21,9 @@ from training.splits import (
     regrouped,
     write_manifest,
 )
+from ttc.benchmarks.pocket import Pocket
 from ttc.errors import UserError
+from ttc.media import decode_image, encoded, media_from_bytes
 from ttc.records import Gold, Media, Question
 
 
@@ -55,6 +59,25 @@ def test_what_only_looks_alike_is_not_joined():
     assert not are_joined(asked("p", source="https://a.org/wiki/A"), asked("q", source="https://a.org/wiki/B"))
 
 
+def test_an_image_saved_anew_is_the_same_image_and_another_drawing_of_its_kind_is_not():
+    drawn = Pocket(split="train", size=20, subjects=("Tables", "Bars")).load().questions
+    assert len(set(groups(drawn).values())) == len(drawn)
+    image = decode_image(encoded(drawn[0].media[0]))
+    buffers = [io.BytesIO() for _ in range(2)]
+    image.save(buffers[0], "JPEG", quality=80)
+    image.resize((72, 72)).save(buffers[1], "PNG")
+    for copy in (media_from_bytes(buffer.getvalue()) for buffer in buffers):
+        assert are_joined(drawn[0], replace(asked("copy"), media=(copy,)))
+
+
+def test_blank_images_are_no_copies_of_each_other():
+    pages = []
+    for shade in (250, 255):
+        Image.new("L", (64, 64), shade).save(buffer := io.BytesIO(), "PNG")
+        pages.append(replace(asked(f"q{shade}"), media=(media_from_bytes(buffer.getvalue()),)))
+    assert not are_joined(*pages)
+
+
 def test_groups_close_over_third_questions():
     bridge = [
         asked("a", image="1"),
@@ -81,6 +104,13 @@ def test_training_questions_on_a_page_of_the_test_are_dropped_and_counted():
     assert fold.of("test") == [("mmmu", "a")]
     assert fold.of("train") == [("mmmu", "c")]
     assert fold.dropped == {"shares a group with test": 0, "shares a page with test": 1}
+
+
+def test_a_rule_by_its_name_is_no_page_and_costs_no_training_question():
+    questions = [asked("a", subject="X"), asked("b", subject="Y")]
+    golds = {id: Gold(id, (), knowledge=("Tables: double: two times the value",)) for id in "ab"}
+    fold = leave_one_out(questions, golds, by="subject", dev=0)[0]
+    assert fold.of("train") == [("mmmu", "b")]
 
 
 def test_what_shares_a_group_with_the_field_left_out_is_dropped_and_counted():
