@@ -1,4 +1,7 @@
-"""Several verifiers as one: the mean of their scores, or a weighted sum of their log-odds (`verifiers.ensemble_fit`)."""
+"""Several verifiers as one: the mean of their scores, or a weighted sum of their log-odds (`verifiers.ensemble_fit`).
+
+A reply that fools one of them need not win: members that disagree can cost a reply some of its mean (`pessimism`).
+"""
 
 import json
 import tempfile
@@ -7,6 +10,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from math import exp
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -108,12 +112,21 @@ class Ensemble(BaseModel, frozen=True, extra="forbid"):
     members: Mapping[str, "AnyVerifier"] = Field(min_length=1)
     weights: Path | None = None
     """File of a fit; the mean of the members' scores where not given."""
+    pessimism: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Standard deviations between the members that are taken off their mean, down to 0. For two or three seeds of one verifier:
+    with many samples the best score is often the mistake of one of them (arXiv:2506.19248)."""
     uses_gold: ClassVar[bool] = False
 
     @model_validator(mode="after")
     def _no_member_knows_the_gold(self) -> Self:
         if known := [name for name, member in self.members.items() if member.uses_gold]:
             raise ValueError(f"member {known[0]} knows the gold answers, and the ensemble would; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _pessimism_is_about_a_mean(self) -> Self:
+        if self.pessimism and (self.weights is not None or len(self.members) < 2):
+            raise ValueError("pessimism is taken off the mean of several members; leave it out with weights, or add members")
         return self
 
     @cached_property
@@ -143,10 +156,10 @@ class Ensemble(BaseModel, frozen=True, extra="forbid"):
                 member.refuse_dev(questions)
 
     def identity(self) -> Mapping[str, object]:
-        """Members, how each sums up its steps, and the weights."""
+        """Members, how each sums up its steps, the weights, and pessimism where there is some."""
         members = {name: [verifier_id(one), getattr(one, "aggregation", None)] for name, one in self.members.items()}
         weights = None if self.fit is None else json.loads(self.fit.model_dump_json(exclude={"dev", "seal"}))
-        return {"members": members, "weights": weights}
+        return {"members": members, "weights": weights} | ({"pessimism": self.pessimism} if self.pessimism else {})
 
     def response_score(self, scores: StepScores) -> float | None:
         """As stored."""
@@ -194,7 +207,7 @@ class EnsembleScorer:
         if self._config.fit is not None:
             return self._config.fit.score(scores)
         known = [score for score in scores.values() if score is not None]
-        return sum(known) / len(known) if known else None
+        return max(0.0, fmean(known) - self._config.pessimism * pstdev(known)) if known else None
 
     def close(self) -> None:
         """Free what the members hold."""

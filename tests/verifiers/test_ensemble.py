@@ -13,6 +13,7 @@ from ttc.bank import Bank
 from ttc.errors import UserError
 from ttc.records import Question, Reply, Sample
 from ttc.scoring import Scoring
+from ttc.select import best
 from verifiers import Confidence, Scripted, Truth
 from verifiers.ensemble import VOTE, Ensemble, Weights, load_weights, scored_by
 from verifiers.ensemble_fit import fit_label_free, fit_labelled
@@ -192,6 +193,29 @@ def test_flops_are_its_members_together_and_unknown_where_one_is():
         [found] = scorer.score(replies(1))
         scorer.close()
         assert both.flops(found) == spent
+
+
+def test_an_exploit_of_one_member_wins_best_of_64_under_the_mean_and_not_under_the_pessimistic_score():
+    rng = np.random.default_rng(0)
+    told = rng.uniform(0.2, 0.5, 64) + rng.normal(0, 0.03, (3, 64))  # what three seeds think of 64 replies
+    exploit = 17
+    told[:, exploit] = 1.0, 0.4, 0.4
+    members = {f"seed{n}": Scripted(scores={f"reply {i}": score for i, score in enumerate(row)}) for n, row in enumerate(told)}
+    drawn = [Reply(Question("q", "exam", "open", "?"), Sample("k" * 64, i, "q", f"reply {i}")) for i in range(64)]
+    winners = {}
+    for pessimism in (0.0, 1.0):
+        scorer = Ensemble(members=members, pessimism=pessimism).open()
+        winners[pessimism] = best([one.score for one in scorer.score(drawn)])
+        scorer.close()
+    assert winners[0.0] == exploit != winners[1.0]
+    assert told[:, winners[1.0]].min() > told[:, exploit].min()
+
+
+def test_pessimism_is_another_verifier_and_refused_where_there_is_no_mean_of_several(tmp_path: Path):
+    assert str(Ensemble(members=MEMBERS).identity()) != str(Ensemble(members=MEMBERS, pessimism=1).identity())
+    for settings in ({"members": {"one": Scripted()}}, {"members": MEMBERS, "weights": tmp_path / "w.json"}):
+        with pytest.raises(ValidationError, match="pessimism is taken off the mean of several members"):
+            Ensemble.model_validate({**settings, "pessimism": 1})
 
 
 def test_a_member_that_fails_is_named_and_the_others_stand():
