@@ -20,6 +20,8 @@ DRAWS = 10_000
 LEVEL = 0.95
 FEW = 5
 """Clusters below which a bootstrap of what departs from a bound is a bootstrap of next to nothing."""
+ROUNDING = 1e-12
+"""A question this near to a bound is at it: an expectation of credits that are all 1 may end beside 1."""
 CELLS = 1 << 18
 """Random numbers held at once: a block should fit into the cache."""
 
@@ -94,7 +96,7 @@ def intervals(
     out = []
     for mean, low, high, few in zip(mean_K.tolist(), low_K.tolist(), high_K.tolist(), few_K, strict=True):
         if few:
-            least, most = clopper_pearson(count * mean, count, level=level)
+            least, most = clopper_pearson(count * min(mean, 1.0), count, level=level)
             out.append(Interval(mean, min(low, least), max(high, most), count, "clopper-pearson"))
         else:
             out.append(Interval(mean, low, high, count, "bootstrap"))
@@ -105,6 +107,7 @@ def _carriers(sums_CK: FloatArray, sizes_C: FloatArray) -> FloatArray:
     """How many clusters carry what departs from the nearer bound, 0 or 1: as many equal ones would have such squares."""
     found_K = np.full(sums_CK.shape[1], np.inf)
     for departure_CK in (sums_CK, sizes_C[:, None] - sums_CK):
+        departure_CK = np.where(departure_CK > ROUNDING * sizes_C[:, None], departure_CK, 0.0)
         squares_K = (departure_CK**2).sum(axis=0)
         share_K = np.divide(departure_CK.sum(axis=0) ** 2, squares_K, out=np.zeros_like(squares_K), where=squares_K > 0)
         found_K = np.minimum(found_K, share_K)

@@ -77,6 +77,9 @@ def test_a_level_that_is_all_wrong_or_all_right_gets_clopper_pearson():
     assert (none.method, none.low, round(none.high, 3)) == ("clopper-pearson", 0.0, 0.168)
     assert (every.low, every.high) == (pytest.approx(1 - none.high), 1.0)
     assert interval([0.0] * 40, np.arange(20).repeat(2).tolist()).high == none.high  # clusters, not questions
+    for beside in (1 - 2**-52, 1 + 2**-52):  # as sums of chances may end
+        rounded = interval([beside] * 20, range(20))
+        assert (rounded.method, rounded.low, rounded.high) == (every.method, pytest.approx(every.low), pytest.approx(1.0))
 
 
 def test_a_level_that_is_nearly_all_wrong_is_not_surer_than_one_that_is_all_wrong():
