@@ -120,9 +120,9 @@ class Session:
         samples = [ended(draw.capped(stored[index])) for index in indices]
         prompt_tokens = self.usage.prompt_tokens
         for sample in samples:
-            is_new = self._is_new(draw.pool)
+            is_new = self._is_new(draw.pool, sample)
             self._count(sample, sample.prompt_tokens if is_new else 0, sample_flops(self._shape, sample, prompt_is_new=is_new))
-            if draw.pool == _OWN_POOL:
+            if is_new and draw.pool == _OWN_POOL:
                 self._prompt_tokens = sample.prompt_tokens
         self._wait_for(samples, self.usage.prompt_tokens - prompt_tokens)
         return samples
@@ -140,7 +140,7 @@ class Session:
         samples = (await self._source.samples(self.question, prompt, self._sampling, indices.stop))[indices.start :]
         prompt_tokens, shared = self.usage.prompt_tokens, self._prompt_tokens
         for sample in samples:
-            is_new = self._is_new(prompt)
+            is_new = self._is_new(prompt, sample)
             flops = sample_flops(self._shape, sample, prompt_is_new=is_new, shared_tokens=shared)
             self._count(sample, max(0, sample.prompt_tokens - shared) if is_new else 0, flops)
         self._wait_for(samples, self.usage.prompt_tokens - prompt_tokens)
@@ -214,14 +214,16 @@ class Session:
         self._drawn[pool] = first + n
         return range(first, first + n)
 
-    def _is_new(self, prompt: Hashable) -> bool:
-        """Whether this is the first that is paid for a prompt or prefix."""
+    def _is_new(self, prompt: Hashable, sample: Sample) -> bool:
+        """Whether this sample is the first that is paid for a prompt or prefix; one refused unread is paid for none."""
+        if not sample.prompt_tokens:
+            return False
         is_new = prompt not in self._paid
         self._paid.add(prompt)
         return is_new
 
     def _count_continuation(self, sample: Sample, prefix: tuple[int, ...], appended: int) -> None:
-        prompt_is_new, prefix_is_new = self._is_new(_OWN_POOL), self._is_new(prefix)
+        prompt_is_new, prefix_is_new = self._is_new(_OWN_POOL, sample), self._is_new(prefix, sample)
         if prefix:
             flops = continuation_flops(self._shape, sample, len(prefix), prefix_is_new=prefix_is_new, appended_tokens=appended)
         else:

@@ -33,9 +33,18 @@ class Scored:
         return None
 
 
-def session() -> Session:
+class RefusedFirst(Told):
+    """A filter of the provider refuses the first sample before anything is read."""
+
+    async def samples(self, question, prompt, sampling, n, prefix=()):
+        _, *others = await super().samples(question, prompt, sampling, n, prefix)
+        return [Sample("k", 0, "q", "", status="refused"), *others]
+
+
+def session(source: Told | None = None) -> Session:
     question = Question("q", "pocket", "multiple-choice", "Which?", ("one", "two"))
-    return Session(question, Told(), lambda asked, style: prompts.render(asked, style=style), Sampling(), verification=Scored())
+    source = source or Told()
+    return Session(question, source, lambda asked, style: prompts.render(asked, style=style), Sampling(), verification=Scored())
 
 
 def test_of_a_round_the_longest_counts_and_rounds_follow_one_another():
@@ -49,6 +58,12 @@ def test_of_a_round_the_longest_counts_and_rounds_follow_one_another():
     asyncio.run(run(one))
     assert one.path == CriticalPath(9, 5 + 7, 2 * 5)
     assert (one.usage.prompt_tokens, one.reread_tokens) == (9, 3 * 9)
+
+
+def test_a_sample_that_was_refused_unread_leaves_the_prompt_to_be_paid_by_the_next():
+    one = session(RefusedFirst())
+    asyncio.run(one.draw(Draw(n=3)))
+    assert (one.usage.samples, one.usage.prompt_tokens, one.reread_tokens) == (3, 9, 9)
 
 
 def test_what_runs_side_by_side_takes_what_the_longest_takes():
