@@ -84,6 +84,11 @@ class Dispatcher:
         """Where the samples go; what is said about them goes there too, and is sealed behind them."""
         return self._writer
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why nothing can be drawn any more; None while it can."""
+        return self._failure
+
     async def __aenter__(self) -> "Dispatcher":
         self._loop = asyncio.get_running_loop()
         return self

@@ -25,7 +25,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: RunConfig, host: str, port: int) -> None:
         """Raises UserError as `Service` does."""
         self.service = Service(config)
-        self.failure: BackendUnavailable | None = None
+        self.failure: UserError | None = None
         """Why it ended."""
         routes = [
             Route("/v1/models", self._models),
@@ -55,11 +55,11 @@ class Server(uvicorn.Server):
             return JSONResponse(await self.service.complete(await _body(request)))
         except Refused as refused:
             return JSONResponse(refused.body, status_code=refused.status)
-        except BackendUnavailable as error:
+        except UserError as error:
+            if not isinstance(error, BackendUnavailable) and error is not self.service.failure:
+                return _error(error, 500)
             self.failure, self.should_exit = error, True
             return _error(error, 503)
-        except UserError as error:
-            return _error(error, 500)
 
 
 def _error(error: UserError, status: int) -> JSONResponse:

@@ -17,6 +17,7 @@ from ttc.errors import BudgetSpent, UserError
 from ttc.records import Answer, Prompt, Question, Sample, Sampling, Selection
 from ttc.scoring import Scoring
 from ttc.session import Session
+from ttc.strategies.threshold import fixed
 
 
 class Seeded:
@@ -73,6 +74,9 @@ class Service:
                 raise UserError(f"strategy {name} needs the gold, which no client sends; leave it out")
             if strategy.kind == "shuffled_vote":
                 raise UserError(f"strategy {name} asks in words of its own, but the prompt is the client's; leave it out")
+            if strategy.kind == "allocated_vote":
+                raise UserError(f"strategy {name} knows the questions of its plan, and clients ask others; use adaptive_vote")
+            fixed(getattr(strategy, "threshold", 0.0))
         self._bank = Bank(config.bank)
         self._shape = config.backend.shape()
         self._stack = AsyncExitStack()
@@ -89,12 +93,17 @@ class Service:
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the engine cannot go on; None while it can."""
+        return self._dispatcher.failure
+
     async def complete(self, body: bytes) -> dict[str, Any]:
         """The completion for a request.
 
         Raises:
             Refused: the request cannot be answered.
-            BackendUnavailable: the engine cannot go on.
+            UserError: the engine or a verifier cannot go on, or the bank's disk is full.
         """
         asked = Asked.read(body)
         if asked.model not in self.strategies:

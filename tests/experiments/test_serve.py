@@ -197,8 +197,15 @@ def _keys(bank: Path) -> set[str]:
     return set(dataset.dataset(bank / "samples").to_table(columns=["key"]).column("key").to_pylist())
 
 
-def test_an_engine_that_breaks_down_is_a_503_and_the_end(tmp_path):
-    backend = {**CONFIG["backend"], "unavailable_after": 2}
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"unavailable_after": 2}, "breaks down after 2 samples"),
+        ({"replies": {"another": ["Answer: A"]}}, "no reply for question"),
+    ],
+)
+def test_an_engine_that_cannot_go_on_is_a_503_and_the_end(tmp_path, change, words):
+    backend = {**CONFIG["backend"], **change}
     server = Server(validate({**CONFIG, "backend": backend, "bank": str(tmp_path)}, "test"), "127.0.0.1", 0)
     with ThreadPoolExecutor(1) as threads:
         ended = threads.submit(server.run)
@@ -209,7 +216,7 @@ def test_an_engine_that_breaks_down_is_a_503_and_the_end(tmp_path):
         found = httpx.post(url, json=body)
         ended.result()
     assert (found.status_code, found.json()["error"]["type"]) == (503, "server_error")
-    assert "breaks down after 2 samples" in str(server.failure)
+    assert words in str(server.failure)
 
 
 def test_another_seed_gets_other_samples_and_what_is_answered_is_let_go(tmp_path):
@@ -232,7 +239,12 @@ def test_another_seed_gets_other_samples_and_what_is_answered_is_let_go(tmp_path
 
 @pytest.mark.parametrize(
     ("strategy", "words"),
-    [({"kind": "oracle", "n": 3}, "needs the gold"), ({"kind": "shuffled_vote", "n": 3}, "the prompt is the client's")],
+    [
+        ({"kind": "oracle", "n": 3}, "needs the gold"),
+        ({"kind": "shuffled_vote", "n": 3}, "the prompt is the client's"),
+        ({"kind": "allocated_vote", "n": 3, "plan": "plan.json"}, "the questions of its plan"),
+        ({"kind": "rejection", "n": 3, "verifier": "told", "threshold": "accuracy"}, "give a number"),
+    ],
 )
 def test_a_strategy_that_cannot_work_on_a_clients_words_is_refused_at_the_start(tmp_path, strategy, words):
     with pytest.raises(UserError, match=words):
