@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from io import BytesIO
 from random import Random
 from typing import Literal
 
+from ttc.answers import extract
 from ttc.errors import MediaError
 from ttc.keys import key_of
 from ttc.media import decode_image, encoded, media_from_bytes
@@ -100,16 +102,15 @@ class Changes:
 
     def _junk(self, case: Case, rng: Random) -> str | None:
         """All steps but the last from a reply to another question, so that nothing leads to the right answer."""
-        steps = split(case.reply.text)
-        others = [
-            other.reply.text
-            for other in self._cases
-            if other.reply.question.id != case.reply.question.id and len(split(other.reply.text)) > 1
-        ]
-        if len(steps) < 2 or not others:
-            return None
-        foreign = split(rng.choice(others))[:-1]
-        return "".join(step.text for step in foreign) + steps[-1].text
+        steps, own = split(case.reply.text), case.reply.question.id
+        others = [leading for question_id, leading in self._leading if question_id != own]
+        return rng.choice(others) + steps[-1].text if len(steps) > 1 and others else None
+
+    @cached_property
+    def _leading(self) -> list[tuple[str, str]]:
+        """Question and all steps but the last, of every reply of several steps."""
+        cut = [(case.reply.question.id, split(case.reply.text)) for case in self._cases]
+        return [(question_id, "".join(step.text for step in steps[:-1])) for question_id, steps in cut if len(steps) > 1]
 
 
 def blank(media: Media, shade: int = GRAY) -> Media | None:
@@ -172,21 +173,23 @@ def dropped(question: Question) -> Question:
 
 def swapped(case: Case, others: Sequence[str], rng: Random) -> str | None:
     """The same steps ending in another answer; None where the answer does not stand in the last step as it was read."""
-    steps = split(case.reply.text)
-    options, letters = case.reply.question.options, case.reply.question.letters
+    steps, question = split(case.reply.text), case.reply.question
+    options, letters = question.options, question.letters
     if not steps or case.answer is None:
         return None
-    last = steps[-1]
-    if case.answer in letters:
-        place = letters.index(case.answer)
-        wrong = rng.choice([one for one in range(len(options)) if one != place])
-        pairs = [(letters[place], letters[wrong]), (options[place], options[wrong])]
-    else:
-        pairs = [(case.answer, rng.choice(others))] if others else []
-    for said, instead in pairs:
-        start = _last_word(last.text, said)
-        if start >= 0:
-            return case.reply.text[: last.start] + last.text[:start] + instead + last.text[start + len(said) :]
+    wrong = [letter for letter in letters if letter != case.answer] if options else others
+    if not wrong:
+        return None
+    instead, last = rng.choice(wrong), steps[-1]
+    pairs = [(case.answer, instead)]
+    if options:
+        pairs.append((options[letters.index(case.answer)], options[letters.index(instead)]))
+    for old, new in pairs:
+        start = _last_word(last.text, old)
+        text = case.reply.text[: last.start] + last.text[:start] + new + last.text[start + len(old) :]
+        # an `A` may be an article, and the answer stand elsewhere
+        if start >= 0 and extract(question, text).value != case.answer:
+            return text
     return None
 
 
@@ -206,13 +209,17 @@ def padded(text: str) -> str | None:
     return steps[0].text + gap + NEUTRAL_STEP + blank_line + text[steps[1].start :]
 
 
-def rewritten(reply: Reply, made_by: str, question: Question, text: str) -> Reply:
-    """The changed reply, under a key of its content: its scores are kept apart from those of the sample it came from."""
+def rewritten(reply: Reply, made_by: str, question: Question, text: str, *, steps: tuple[str, ...] = ()) -> Reply:
+    """The changed reply, under a key of its content: its scores are kept apart from those of the sample it came from.
+
+    Args:
+        steps: those that it is to be scored by, see `Reply`.
+    """
     content = {
         "benchmark": question.benchmark,
         "question": [question.id, question.text, list(question.options)],
         "media": [[one.kind, one.sha256, one.marker] for one in question.media],
         "reply": text,
-    }
+    } | ({"steps": steps} if steps else {})
     key = key_of(json.dumps(content, sort_keys=True))
-    return Reply(question, Sample(key, 0, question.id, text, finish=reply.sample.finish, engine=made_by))
+    return Reply(question, Sample(key, 0, question.id, text, finish=reply.sample.finish, engine=made_by), steps=steps)

@@ -86,6 +86,15 @@ def test_a_swapped_answer_changes_the_last_step_alone(text, answer, question, en
 def test_an_answer_that_is_wrong_already_or_not_in_the_last_step_is_not_swapped():
     assert changed("answer swapped", case("It is B.", is_right=False)) is None
     assert changed("answer swapped", case("It is B.\nThat is all.")) is None
+    assert changed("answer swapped", case("It is A.", question=replace(CHOICE, options=("left",)), answer="A")) is None
+
+
+def test_the_answer_is_swapped_and_not_an_article_that_looks_like_it():
+    asked_ = replace(CHOICE, options=("5 N", "7 N"))
+    found = changed("answer swapped", case("Look.\nA force of 5 N acts.\nAnswer: 5 N", question=asked_, answer="A"))
+    assert found.text == "Look.\nA force of 5 N acts.\nAnswer: 7 N"
+    joined = changed("answer swapped", case("Look. A force of 5 N acts. Answer: 5 N", question=asked_, answer="A"))
+    assert joined.text == "Look. A force of 5 N acts. Answer: 7 N"
 
 
 def test_junk_steps_come_from_another_question_and_lead_to_the_right_answer():
