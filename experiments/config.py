@@ -77,8 +77,9 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         if self.benchmark.split == "test" and self.benchmark.kind != "jsonl" and not self.prompt_chosen_by:
             raise ValueError("a run on a test split says which validation run chose its prompt; set prompt_chosen_by, or none")
         live = [strategy.kind for strategy in self.strategies if not hasattr(strategy, "draw")]
-        if self.backend.kind == "replay" and live:
-            raise ValueError(f"{live[0]} draws as it goes, and a replay has whole replies to one prompt only; leave it out")
+        asking = [*live, *(strategy.kind for strategy in self.parallel if strategy.draw.shuffled is not None)]
+        if self.backend.kind == "replay" and asking:
+            raise ValueError(f"{asking[0]} has prompts of its own, and a replay has whole replies to one only; leave it out")
         if self.placement is not None and live:
             raise ValueError(f"{live[0]} draws as it goes and needs the engine in this process; leave placement out")
         if absent := self.frozen.keys() - self.verifiers.keys():

@@ -120,7 +120,7 @@ class Gathering:
             raise UserError(f"run {run}: its config binds no verifier; add one under verifiers and run it again")
         facts = folder.read_manifest(run)
         stored = folder.Stored(facts, run)
-        self.config = _without_live(config, run)
+        self.config = _plain(config, run)
         self.plan, self._bank = plan(self.config), Bank(config.bank)
         if self.plan.exam.fingerprint != facts["benchmark"]["fingerprint"]:
             raise UserError(f"run {run}: the data of {self.plan.exam.name} have changed since; run `ttc run` again")
@@ -230,8 +230,9 @@ def _first(one: Graded, n: int) -> Graded:
     return replace(one, **columns, scores={})
 
 
-def _without_live(config: RunConfig, run: Path) -> RunConfig:
-    """Strategies that draw as they go have no samples to judge a verifier by, and would draw."""
-    if not config.parallel:
-        raise UserError(f"run {run}: all of its strategies draw as they go; add a parallel one, such as vote, and run it again")
-    return config.model_copy(update={"strategies": tuple(config.parallel), "frozen": {}})
+def _plain(config: RunConfig, run: Path) -> RunConfig:
+    """Strategies that draw as they go would draw, and a verifier reads no replies to options in another order."""
+    plain = tuple(strategy for strategy in config.parallel if strategy.draw.shuffled is None)
+    if not plain:
+        raise UserError(f"run {run}: no strategy of it has plain samples; add a parallel one, such as vote, and run it again")
+    return config.model_copy(update={"strategies": plain, "frozen": {}})

@@ -178,7 +178,8 @@ def _draw(label: str, one: Graded, n: int, limit: int) -> dict[str, Any]:
         credit[text] = verdict.credit
     read = zip(one.samples[:n], one.answers, one.verdicts, strict=False)
     samples = [
-        _sample(*columns, [column[place] if place < len(column) else None for column in one.scores.values()], limit)
+        {"index": place, "seen": "".join(one.question.letters[at] for at in one.orders[place]) if one.orders else ""}
+        | _sample(*columns, [column[place] if place < len(column) else None for column in one.scores.values()], limit)
         for place, columns in enumerate(read)
     ]
     tally = [{"answer": text, "count": count, "credit": credit[text]} for text, count in answers.most_common(8)]
@@ -194,7 +195,6 @@ def _sample(
     # where the scores are of steps that we cannot find, the reply stays whole and they stand beside it
     steps = step_texts(sample.text, count) or (sample.text,) if sample.text.strip() else ()
     return {
-        "index": sample.index,
         "steps": _cut(steps, limit),
         "reason": sample.reason,
         "answer": ", ".join(answer.values)[:200] if answer.values else None,

@@ -230,11 +230,11 @@ def read_risks(folder: Path, fields: Collection[str]) -> tuple[Risk, ...]:
 
 
 def read_credits(folder: Path) -> dict[str, list[float]]:
-    """Question id -> credits of its samples in index order, from the draw with most samples."""
-    rows = pq.read_table(folder / "samples.parquet", columns=["draw", "question_id", "index", "credit"]).to_pylist()
+    """Question id -> credits of its samples in their order, from the draw with most samples."""
+    rows = pq.read_table(folder / "samples.parquet", columns=["draw", "question_id", "credit"]).to_pylist()
     draw = Counter(row["draw"] for row in rows).most_common(1)[0][0]
     credits: dict[str, list[float]] = {}
-    for row in sorted((row for row in rows if row["draw"] == draw), key=lambda row: row["index"]):
+    for row in (row for row in rows if row["draw"] == draw):
         credits.setdefault(row["question_id"], []).append(row["credit"])
     return credits
 

@@ -107,7 +107,7 @@ def forecast(
     probe = probe_of(plan, questions, samples, live_questions)
     clock = _Clock(on_sample)
     drawn, live = draw_and_solve(probe, plan.config.backend, bank, on_sample=clock)
-    draws = tuple(_draw(plan, label, list(drawn[label].values())) for label in plan.draws)
+    draws = tuple(_draw(plan, label, drawn[label]) for label in plan.draws)
     passes = tuple(_passes(probe, plan, drawn, bank))
     going, alone = [], []
     for strategy in dict.fromkeys(strategy for strategy, _ in probe.live):
@@ -135,10 +135,16 @@ def stored(plan: Plan, bank: Bank) -> dict[str, Forecast]:
     """By draw label, what the samples foretell that the bank holds already; draws without any are left out. Draws nothing."""
     identity, found = plan.config.backend.identity(), {}
     for label, draw in plan.draws.items():
-        asked = [(q, plan.prompt(q, draw.style), identity, plan.sampling(draw), plan.config.seed) for q in plan.exam.questions]
-        held = bank.samples([keys.request_key(*one) for one in asked], tokens=False).values()
-        drawn = [[by_index[index] for index in sorted(by_index) if index < draw.n] for by_index in held]
-        if drawn := [samples for samples in drawn if samples]:
+        wanted = {
+            question.id: {keys.key_of(described): n for described, n in plan.requests(question, draw, identity).items()}
+            for question in plan.exam.questions
+        }
+        held = bank.samples({key for ns in wanted.values() for key in ns}, tokens=False)
+        drawn = {
+            i: [sample for key, n in ns.items() for sample in held.get(key, {}).values() if sample.index < n]
+            for i, ns in wanted.items()
+        }
+        if drawn := {i: samples for i, samples in drawn.items() if samples}:
             found[label] = _draw(plan, label, drawn)
     return found
 
@@ -161,20 +167,27 @@ class _Clock:
         return max(0.0, self._ended - self._begun) / self._tokens if self._tokens else None
 
 
-def _draw(plan: Plan, label: str, drawn: Sequence[Sequence[Sample]]) -> Forecast:
+def _draw(plan: Plan, label: str, by_id: Mapping[str, Sequence[Sample]]) -> Forecast:
     """Scale a draw's probe up to all questions and n samples of each."""
     draw, shape, count = plan.draws[label], plan.config.backend.shape(), len(plan.exam.questions)
+    orders = [len(draw.parts(question)) for question in plan.exam.questions if question.id in by_id]
+    drawn = [by_id[question.id] for question in plan.exam.questions if question.id in by_id]
     counted = all(sample.counted for samples in drawn for sample in samples)
-    prompts = [samples[0].prompt_tokens if counted else nan for samples in drawn]
+    each = [samples[0].prompt_tokens if counted else nan for samples in drawn]
+    prompts = [of * tokens for of, tokens in zip(orders, each, strict=True)]
     replies = [draw.n * float(np.mean([s.completion_tokens for s in samples])) if counted else nan for samples in drawn]
     flops = kv = None
     if shape is not None and counted:
-        prompt = np.mean([question_flops(shape, samples[0]) for samples in drawn])
+        prompt = np.mean([of * question_flops(shape, samples[0]) for of, samples in zip(orders, drawn, strict=True)])
         # FLOPs are quadratic in length: the mean of FLOPs, not the FLOPs of the mean.
         reply = np.mean([shape.decode_flops(s.completion_tokens, s.prompt_tokens) for samples in drawn for s in samples])
         flops = float(count * (prompt + draw.n * reply))
-        kv = max(kv_bytes(shape, s[0].prompt_tokens, [max(x.completion_tokens for x in s)] * draw.n) for s in drawn)
-    money = _money(costs_of(plan.config).tariff(None), prompts, [(draw.n - 1) * tokens for tokens in prompts], replies)
+        kv = max(
+            of * kv_bytes(shape, s[0].prompt_tokens, [max(x.completion_tokens for x in s)] * -(-draw.n // of))
+            for of, s in zip(orders, drawn, strict=True)
+        )
+    rereads = [draw.n * tokens - paid for tokens, paid in zip(each, prompts, strict=True)]
+    money = _money(costs_of(plan.config).tariff(None), prompts, rereads, replies)
     samples = Total(float(count * draw.n), float(count * draw.n), float(count * draw.n))
     priced = None if money is None else count * money
     return Forecast(f"draw {label}", samples, Total.of(prompts, count), Total.of(replies, count), None, flops, kv, priced)

@@ -43,6 +43,7 @@ def half(pool: Pool, which: int) -> Pool:
         verifier_tokens=each(pool.verifier_tokens),
         verifier_flops=each(pool.verifier_flops),
         falls=each(pool.falls),
+        prompts=taken(pool.prompts),
     )
 
 

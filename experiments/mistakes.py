@@ -71,8 +71,8 @@ def open_run(run: Path, draw: str | None = None) -> OpenRun:
     counts = Counter(row["draw"] for row in rows)
     if not counts or (draw is not None and draw not in counts):
         raise UserError(f"run {run}: it has no draw {draw!r} among its samples; there are {', '.join(counts) or 'none'}")
-    # of equally many, one that was sampled says more than a greedy one
-    chosen = draw or max(counts, key=lambda label: (counts[label], "greedy" not in label))
+    # letters of shuffled options are not the question's; of equally many, one that was sampled says more than a greedy one
+    chosen = draw or max(counts, key=lambda label: ("shuffled" not in label, counts[label], "greedy" not in label))
     exam = plan(config).exam
     if exam.fingerprint != facts["benchmark"]["fingerprint"]:
         raise UserError(f"run {run}: the data of {exam.name} have changed since; run `ttc run` again")

@@ -5,7 +5,7 @@ from dataclasses import astuple, replace
 from math import isnan, nan
 from typing import Any
 
-from ttc.pool import Fall, Pool
+from ttc.pool import Fall, Pool, PoolPrompt
 
 Pools = Mapping[str, Mapping[str, Pool]]
 """Strategy name -> question id -> the samples as it sees them."""
@@ -28,6 +28,7 @@ def pool_rows(pools: Pools) -> list[dict[str, Any]]:
             "greedy": None if pool.greedy is None else number[id(pool.greedy)],
             "question_id": pool.question_id,
             "n_options": pool.n_options,
+            "prompts": [(one.number, _known(one.tokens), one.flops) for one in pool.prompts],
             "classes": pool.classes,
             "credits": pool.credits,
             "prompt_tokens": _known(pool.prompt_tokens),
@@ -79,6 +80,7 @@ def _pool(row: Mapping[str, Any]) -> Pool:
             if column is not None
         },
         n_options=row["n_options"],
+        prompts=tuple(PoolPrompt(int(one), _counted(tokens), flops) for one, tokens, flops in row.get("prompts", ())),
     )
 
 

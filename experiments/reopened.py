@@ -30,6 +30,7 @@ def pools_of(run: Path) -> tuple[Results, dict[str, Pool]]:
     """
     results = reopen(run)
     plain = [s for s in results.plan.config.parallel if not getattr(s, "verifier", None) and not s.draw.greedy]
+    plain = [strategy for strategy in plain if strategy.draw.shuffled is None]
     if not plain:
         raise UserError(f"run {run}: no strategy draws samples at temperature; name a run with vote")
     label = draw_label(max(plain, key=lambda strategy: strategy.draw.n).draw)
@@ -41,7 +42,8 @@ def pools_of(run: Path) -> tuple[Results, dict[str, Pool]]:
 def tried_of_run(run: Path, samples: int | None = None) -> dict[str, Tried]:
     """What the first samples of each question show, those of the draw with most of them, with the first verifier's scores."""
     results = reopen(run)
-    label = max(results.plan.draws, key=lambda name: results.plan.draws[name].n)
+    draws = results.plan.draws
+    label = max(draws, key=lambda name: (draws[name].shuffled is None, draws[name].n))
     return {id: _tried(graded, samples) for id, graded in results.graded[label].items()}
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any, get_args
 
 from experiments.binding import bind
@@ -23,7 +23,7 @@ from ttc.backends.archive import Archive
 from ttc.bank import Bank
 from ttc.benchmarks.opened import opened
 from ttc.dispatcher import Dispatcher
-from ttc.draw import Draw
+from ttc.draw import Draw, together
 from ttc.errors import BudgetSpent, UserError
 from ttc.grading import Graded, Job, grade_all, verdicts
 from ttc.judges.item import Item
@@ -67,6 +67,14 @@ class Plan:
         """The run's sampling, at temperature 0 for a greedy draw."""
         return self.config.sampling.model_copy(update={"temperature": 0.0}) if draw.greedy else self.config.sampling
 
+    def requests(self, question: Question, draw: Draw, identity: Mapping[str, object]) -> dict[str, int]:
+        """Description of a request (`ttc.keys.description`) -> samples: one for each order of options that the draw shows."""
+        shown = {part: part.shown(question) for part in draw.parts(question)}
+        return {
+            keys.description(one, self.prompt(one, part.style), identity, self.sampling(part), self.config.seed): part.n
+            for part, one in shown.items()
+        }
+
     @property
     def scored(self) -> dict[tuple[str, str], int]:
         """Draw label and verifier -> of how many samples of each question parallel strategies read the scores."""
@@ -80,10 +88,10 @@ class Plan:
     def wanted(self, identity: Mapping[str, object]) -> dict[str, int]:
         """Key -> samples, over all questions and draws. Two questions that are the same to the model share a key."""
         found: dict[str, int] = {}
-        for draw in self.draws.values():
-            for q in self.exam.questions:
-                key = keys.request_key(q, self.prompt(q, draw.style), identity, self.sampling(draw), self.config.seed)
-                found[key] = max(found.get(key, 0), draw.n)  # at temperature 0 a greedy draw has the key of the others
+        for draw, question in product(self.draws.values(), self.exam.questions):
+            for described, n in self.requests(question, draw, identity).items():
+                key = keys.key_of(described)
+                found[key] = max(found.get(key, 0), n)  # at temperature 0 a greedy draw has the key of the others
         return found
 
 
@@ -161,16 +169,16 @@ def check_archive(plan: Plan, bank: Bank) -> None:
     backend = plan.config.backend
     if not isinstance(backend, Archive):
         return
-    identity, seed = backend.identity(), plan.config.seed
+    identity = backend.identity()
     for label, draw in plan.draws.items():
-        sampling, style = plan.sampling(draw), draw.style
-        wanted = {keys.description(q, plan.prompt(q, style), identity, sampling, seed): draw.n for q in plan.exam.questions}
-        backend.check(label, wanted, bank)
+        requests = (plan.requests(question, draw, identity) for question in plan.exam.questions)
+        backend.check(label, {described: n for one in requests for described, n in one.items()}, bank)
 
 
 def draw_label(draw: Draw) -> str:
-    """Name of a pool of samples: `cot`, or `direct, greedy`."""
-    return f"{draw.style}, greedy" if draw.greedy else draw.style
+    """Name of a pool of samples: `cot`, `direct, greedy`, or `cot, shuffled by 0`."""
+    shuffled = "" if draw.shuffled is None else f", shuffled by {draw.shuffled}"
+    return draw.style + (", greedy" if draw.greedy else "") + shuffled
 
 
 def execute(
@@ -243,7 +251,10 @@ async def _draw(
 
 
 async def _draw_one(plan: Plan, dispatcher: Dispatcher, question: Question, draw: Draw, into: dict[str, list[Sample]]) -> None:
-    into[question.id] = await dispatcher.samples(question, plan.prompt(question, draw.style), plan.sampling(draw), draw.n)
+    parts = draw.parts(question)
+    shown = {part: part.shown(question) for part in parts}
+    drawing = (dispatcher.samples(one, plan.prompt(one, p.style), plan.sampling(p), p.n) for p, one in shown.items())
+    into[question.id] = together(parts, await asyncio.gather(*drawing))
 
 
 async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
@@ -260,8 +271,8 @@ async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
 
 def _grade(plan: Plan, drawn: Drawn, results: Results, bank: Bank) -> None:
     jobs = [
-        Job(question, plan.exam.golds[question.id], tuple(drawn[label][question.id]))
-        for label in plan.draws
+        Job(question, plan.exam.golds[question.id], tuple(drawn[label][question.id]), None if draw.shuffled is None else draw)
+        for label, draw in plan.draws.items()
         for question in plan.exam.questions
     ]
     graded = iter(grade_all(jobs, plan.config.judge, bank))

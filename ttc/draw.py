@@ -1,7 +1,10 @@
 """Which samples a parallel strategy reads: strategies that name the same draw share its samples."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from random import Random
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -9,6 +12,7 @@ from ttc.errors import UserError
 from ttc.records import LETTERS, Answer, Question, Sample
 
 Style = Literal["direct", "cot"]
+T = TypeVar("T")
 
 
 class Draw(BaseModel, frozen=True, extra="forbid"):
@@ -23,6 +27,8 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
     """A length cap replayed over the same samples: a longer one counts as cut there, and has no answer."""
     order: tuple[int, ...] = ()
     """Show the options in this order, given as their places; empty leaves them as they are."""
+    shuffled: int | None = None
+    """Seed by which every sample sees the options in an order of its own; None shows all of them the same."""
 
     @model_validator(mode="after")
     def _one_greedy_sample(self) -> "Draw":
@@ -31,9 +37,26 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
         return self
 
     @property
-    def pool(self) -> tuple[str, bool, tuple[int, ...]]:
+    def pool(self) -> tuple[str, bool, tuple[int, ...], int | None]:
         """Draws with the same pool take prefixes of the same samples."""
-        return self.style, self.greedy, self.order
+        return self.style, self.greedy, self.order, self.shuffled
+
+    def orders(self, question: Question) -> list[tuple[int, ...]]:
+        """The order in which each sample sees the options; that of sample i is the same whatever n is."""
+        if self.shuffled is None:
+            return [self.order] * self.n
+        found = [list(range(len(question.options))) for _ in range(self.n)]
+        for index, places in enumerate(found):
+            Random(f"{self.shuffled}/{question.id}/{index}").shuffle(places)
+        return list(map(tuple, found))
+
+    def parts(self, question: Question) -> dict["Draw", list[int]]:
+        """Draws of one prompt each that together are this one, and the places of their samples among its own."""
+        places: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for place, order in enumerate(self.orders(question)):
+            places[order].append(place)
+        plain = {"shuffled": None}
+        return {self.model_copy(update=plain | {"order": order, "n": len(at)}): at for order, at in places.items()}
 
     def shown(self, question: Question) -> Question:
         """The question as the model meets it."""
@@ -54,6 +77,16 @@ class Draw(BaseModel, frozen=True, extra="forbid"):
         if self.cap_tokens is None or sample.completion_tokens <= self.cap_tokens:
             return sample
         return cut(sample, self.cap_tokens)
+
+
+def together(parts: Mapping[Draw, Sequence[int]], columns: Iterable[Sequence[T]]) -> list[T]:
+    """What there is for each sample of each part, in the order of the whole draw."""
+    found = {
+        place: value
+        for places, column in zip(parts.values(), columns, strict=True)
+        for place, value in zip(places, column, strict=True)
+    }
+    return [found[place] for place in sorted(found)]
 
 
 def cut(sample: Sample, tokens: int) -> Sample:

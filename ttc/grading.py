@@ -1,7 +1,7 @@
 """Samples -> answers -> verdicts -> pools: a pass of its own, run again in seconds when a rule is mended."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import starmap
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 from ttc import answers as reading
 from ttc.bank import Bank
 from ttc.compute import ModelShape, question_flops
-from ttc.draw import Draw
+from ttc.draw import Draw, together
 from ttc.judges.item import Item
 from ttc.judges.rules import Rules
 from ttc.judges.stored import StoredVerdicts
-from ttc.pool import Fall, Pool
+from ttc.pool import Fall, Pool, PoolPrompt
 from ttc.protocols import ReadingJudge, RunningVerifier, Verifier
 from ttc.records import Answer, Gold, Question, Sample, StepScores, Verdict
 
@@ -40,6 +40,8 @@ class Graded:
     classes: tuple[int | None, ...]
     scores: Mapping[str, tuple[StepScores, ...]] = field(default_factory=dict)
     """By verifier name, for those that were asked; of the first samples where not all were scored."""
+    orders: Sequence[tuple[int, ...]] = ()
+    """The places of the options as each sample saw them, where these were shuffled."""
 
     def seen(self, draw: Draw, n: int) -> "Graded":
         """The first n samples as a draw sees them: one over its length cap has no answer, no credit and no score."""
@@ -89,7 +91,18 @@ class Graded:
                 if isinstance(one, RunningVerifier) and one.running
             },
             n_options=len(self.question.options),
+            prompts=self._prompts(shape if counted else None),
         )
+
+    def _prompts(self, shape: ModelShape | None) -> tuple[PoolPrompt, ...]:
+        firsts = {sample.key: sample for sample in reversed(self.samples)}
+        if len(firsts) == 1:
+            return ()
+        found = {
+            key: PoolPrompt(number, one.prompt_tokens if one.counted else nan, shape and question_flops(shape, one))
+            for number, (key, one) in enumerate(firsts.items())
+        }
+        return tuple(found[sample.key] for sample in self.samples)
 
     def _falls(self, verifier: RunningVerifier, sample: Sample, shape: ModelShape | None) -> tuple[Fall, ...]:
         def flops(tokens: int) -> float | None:
@@ -111,10 +124,43 @@ class Job:
     question: Question
     gold: Gold
     samples: tuple[Sample, ...]
+    draw: Draw | None = None
+    """What they are samples of, where they saw the options in other orders."""
 
 
 def grade_all(jobs: Sequence[Job], judge: Rules | ReadingJudge, bank: Bank) -> list[Graded]:
-    """Grade many questions, in order: by rules in several processes where it pays, then by a reading judge if there is one."""
+    """Grade many questions, in order. Samples are read and judged under the options as they saw them."""
+    graded = iter(_grade_parts([part for job in jobs for part in _as_seen(job)], judge, bank))
+    return [next(graded) if job.draw is None else _as_meant(job, job.draw, graded) for job in jobs]
+
+
+def _as_seen(job: Job) -> list[Job]:
+    if job.draw is None:
+        return [job]
+    return [
+        Job(part.shown(job.question), _key(job, part), tuple(job.samples[place] for place in places))
+        for part, places in job.draw.parts(job.question).items()
+    ]
+
+
+def _key(job: Job, part: Draw) -> Gold:
+    """The gold in the letters of the question as shown."""
+    letters = {job.question.letters[place]: letter for place, letter in zip(part.order, job.question.letters, strict=False)}
+    return replace(job.gold, answers=tuple(letters.get(answer, answer) for answer in job.gold.answers))
+
+
+def _as_meant(job: Job, draw: Draw, graded: Iterator[Graded]) -> Graded:
+    """A job's parts as one, with answers in the letters of the question as it is."""
+    found = {part: (places, next(graded)) for part, places in draw.parts(job.question).items()}
+    parts = {part: places for part, (places, _) in found.items()}
+    answers = together(parts, ([part.meant(job.question, one) for one in of.answers] for part, (_, of) in found.items()))
+    verdicts = together(parts, (of.verdicts for _, of in found.values()))
+    classes = reading.classes(job.question, answers)
+    return Graded(job.question, job.samples, tuple(answers), tuple(verdicts), classes, orders=draw.orders(job.question))
+
+
+def _grade_parts(jobs: Sequence[Job], judge: Rules | ReadingJudge, bank: Bank) -> list[Graded]:
+    """By rules in several processes where it pays, then by a reading judge if there is one."""
     if isinstance(judge, StoredVerdicts):
         replies = judge.by_question()
         return [_as_stored(job, judge, replies.get(job.question.id, [])) for job in jobs]

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import fsum
 
 from ttc import select
-from ttc.estimators.counting import longest_of_k
+from ttc.estimators.counting import among_k, longest_of_k
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,19 @@ class Fall:
 
 
 @dataclass(frozen=True, slots=True)
+class PoolPrompt:
+    """One of several prompts that the samples of a pool answer."""
+
+    number: int
+    tokens: float
+    """NaN where it is unknown."""
+    flops: float | None
+    """Of reading it and its images; None where the model's shape is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
-    """The n graded samples of one question under one prompt and one sampling; all sequences have length n, in index order."""
+    """The n graded samples of one question under one draw and one sampling; all sequences have length n, in index order."""
 
     question_id: str
     classes: tuple[int | None, ...]
@@ -46,6 +58,8 @@ class Pool:
     """Number of options; 0 for an open question."""
     greedy: "Pool | None" = None
     """The one greedy sample, for strategies that fall back on it."""
+    prompts: tuple[PoolPrompt, ...] = ()
+    """Of each sample, where they answer several, each of which is paid for as one; empty where all answer the same."""
 
     @property
     def n(self) -> int:
@@ -93,7 +107,7 @@ class Outcome:
 
 
 def outcome(pool: Pool, k: int, *, credit: float, coverage: float, verifier: str | None = None) -> Outcome:
-    """The outcome of a strategy that draws exactly k samples: costs are k times the pool's mean, the prompt paid once.
+    """The outcome of a strategy that draws exactly k samples: costs are k times the pool's mean, each prompt paid once.
 
     Its critical path is the prompt, the longest of k replies drawn side by side, and then the longest of their scorings.
 
@@ -105,21 +119,28 @@ def outcome(pool: Pool, k: int, *, credit: float, coverage: float, verifier: str
     """
     if not 1 <= k <= pool.n:
         raise ValueError(f"question {pool.question_id}: k={k} with {pool.n} samples; k must be 1 to {pool.n}")
+    prompt_tokens = longest_prompt = float(pool.prompt_tokens)
+    prefill, sent_tokens = pool.prefill_flops, k * prompt_tokens
+    if pool.prompts:
+        chances, lengths = among_k(pool.prompts, k), tuple(prompt.tokens for prompt in pool.prompts)
+        prompt_tokens = fsum(chance * prompt.tokens for prompt, chance in chances.items())
+        longest_prompt, sent_tokens = longest_of_k(lengths, k), k * sum(lengths) / pool.n
+        prefill = None if prefill is None else fsum(chance * (one.flops or 0.0) for one, chance in chances.items())
     each, flops = pool.sample_flops(verifier), None
-    if pool.prefill_flops is not None and each is not None:
-        flops = pool.prefill_flops + k * sum(each) / pool.n
+    if prefill is not None and each is not None:
+        flops = prefill + k * sum(each) / pool.n
     tokens = k * sum(pool.completion_tokens) / pool.n
     scoring = pool.verifier_tokens[verifier] if verifier else (0,) * pool.n
     return Outcome(
         credit,
         coverage,
         samples=float(k),
-        prompt_tokens=float(pool.prompt_tokens),
+        prompt_tokens=prompt_tokens,
         completion_tokens=tokens,
         flops=flops,
         verifier_tokens=k * sum(scoring) / pool.n,
-        reread_tokens=float((k - 1) * pool.prompt_tokens),
-        path_prompt_tokens=float(pool.prompt_tokens),
+        reread_tokens=sent_tokens - prompt_tokens,
+        path_prompt_tokens=longest_prompt,
         path_completion_tokens=longest_of_k(pool.completion_tokens, k),
         path_verifier_tokens=longest_of_k(scoring, k),
     )

@@ -94,11 +94,13 @@ def _show_samples(console: "Console", folder: Path, planned: "Plan", question: "
     for label in planned.draws:
         rows = [row for row in graded if row["draw"] == label]
         console.rule(f"{label}: {len(rows)} samples, {sum(row['credit'] for row in rows):g} credited")
-        for row in rows[:limit]:
+        orders = planned.draws[label].orders(question)
+        for place, (row, order) in enumerate(zip(rows[:limit], orders, strict=False)):
             sample = stored[row["key"]][row["index"]]
             answer = ", ".join(row["answer"]) or f"none ({row['answer_status']})"
             tokens = sample.completion_tokens if sample.counted else "uncounted"
-            head = f"#{sample.index}  answer {answer}  credit {row['credit']:g}  {tokens} tokens"
+            head = f"#{place}  answer {answer}  credit {row['credit']:g}  {tokens} tokens"
+            head += f"  options seen as {' '.join(question.letters[at] for at in order)}" if order else ""
             console.print(f"{head}  {sample.finish or sample.status}  rule {row['answer_rule']}", style="bold", markup=False)
             console.print(sample.text or sample.reason, markup=False, highlight=False)
 

@@ -91,7 +91,7 @@ const drawExhibit = (() => {
       sample.ungraded ? element("span", { class: "verdict-wrong" }, "judge failed") : null,
       ...names.map((name, place) => score(sample, place, name)),
       element("span", {}, `${sample.tokens ?? "uncounted"} tokens${sample.cut ? ", cut at the limit" : ""}`));
-    const body = element("div", { class: "reply" }, steps(sample, names), element("p", { class: "note" }, `Answer read by rule: ${sample.rule}`));
+    const body = element("div", { class: "reply" }, steps(sample, names), element("p", { class: "note" }, `Answer read by rule: ${sample.rule}${sample.seen ? `; it saw the options in the order ${sample.seen}` : ""}`));
     return element("details", open ? { class: "sample", open: "" } : { class: "sample" }, head, body);
   }
 

@@ -43,7 +43,7 @@ def test_a_run_sampled_apart_finds_what_a_run_in_one_process_finds(ttc, tmp_path
     [
         ({"placement": {"python": "/no/such/python"}}, ["placement.python", "/no/such/python"]),
         ({"placement": {"python": sys.executable}, "backend": {"kind": "vllm", "model": "pocket"}}, ["cannot import", "vllm"]),
-        ({"placement": {}, "strategies": [{"kind": "shuffled_vote", "n": 4}]}, ["shuffled_vote", "leave placement out"]),
+        ({"placement": {}, "strategies": [{"kind": "revision"}]}, ["revision", "leave placement out"]),
     ],
 )
 def test_a_placement_that_cannot_work_is_refused_before_anything_is_drawn(ttc, tmp_path, changes, words):

@@ -24,6 +24,7 @@ def test_halves_made_later_are_those_of_the_runs_own_samples(tmp_path):
             {"kind": "best_of_n", **verified},
             {"kind": "rejection", **verified, "threshold": "accuracy", "fallback": "greedy"},
             {"kind": "adaptive_vote", "n": 8, "cap_tokens": 3},
+            {"kind": "shuffled_vote", "n": 8},
         ],
         "limit": 6,
     }

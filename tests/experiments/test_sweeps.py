@@ -65,9 +65,9 @@ def test_status_tells_drawn_points_and_folders_of_other_settings_apart(ttc, tmp_
 
 
 def test_status_says_which_draws_nobody_can_count_beforehand(ttc, tmp_path, config):
-    live = [{"kind": "shuffled_vote", "n": 2}, {"kind": "vote", "n": 2}]
+    live = [{"kind": "revision"}, {"kind": "vote", "n": 2}]
     shown = ttc("sweep", "status", config(strategies=live), "--out", tmp_path / "out").out
-    assert "not counted: what shuffled_vote draw as they go" in " ".join(shown.split())
+    assert "not counted: what revision draw as they go" in " ".join(shown.split())
 
 
 def test_a_point_that_is_wrong_stops_the_whole_grid_before_anything_is_drawn(ttc, tmp_path, config):

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -20,6 +21,7 @@ from ttc.draw import Draw
 from ttc.errors import UserError
 from ttc.records import Selection
 from ttc.session import Session
+from ttc.strategies import ShuffledVote
 
 REPLIES = ["Answer: A", "so\nAnswer: B", "Answer: B", "Answer: 14", "no idea", "q1: 8\nAnswer: C"]
 
@@ -157,12 +159,12 @@ def test_a_config_that_cannot_be_scored_is_refused_with_the_way_out(tmp_path, ch
         config(tmp_path, BEST, **changes)
 
 
-def test_a_live_strategy_listed_with_several_n_has_a_point_for_each_and_draws_once(tmp_path):
-    many = {"kind": "shuffled_vote", "n": 8}
-    found = run(config(tmp_path, many, {"kind": "shuffled_vote", "n": 2}))
-    assert found.executed.samples == 12 * 8
-    for points in found.outcomes["shuffled_vote"].values():
-        assert [(k, one.samples) for k, one in points] == [(2, 2), (8, 8)]
+def test_a_live_strategy_listed_with_several_sizes_has_a_point_for_each_and_draws_once(tmp_path):
+    many, few = ({"kind": "revision", "stop_when_kept": False, "rounds": rounds} for rounds in (3, 1))
+    found = run(config(tmp_path, many, few))
+    assert found.executed.samples == 12 * 4
+    for points in found.outcomes["revision(stop_when_kept=False)"].values():
+        assert [(k, one.samples) for k, one in points] == [(1, 2), (3, 4)]
     with pytest.raises(UserError, match="listed 2 times"):
         config(tmp_path, many, many)
 
@@ -175,6 +177,27 @@ class Slow(Twice, frozen=True, extra="forbid"):
     async def solve(self, session: Session) -> Selection:
         await asyncio.sleep(0.2 - int(session.question.id.rpartition("_")[2]) / 2000)
         return await super().solve(session)
+
+
+class Going(BaseModel, frozen=True, extra="forbid"):
+    """A shuffled vote, live."""
+
+    kind: Literal["going"] = "going"
+    uses_gold: ClassVar[bool] = False
+
+    async def solve(self, session: Session) -> Selection:
+        return await ShuffledVote(n=6).solve(session)
+
+
+def test_the_curve_of_a_shuffled_vote_ends_at_the_cost_of_a_live_one_over_the_same_samples(tmp_path):
+    asked = config(tmp_path, {"kind": "shuffled_vote", "n": 6})
+    assert run(asked).executed.samples == 12 * 6
+    found = run(asked.model_copy(update={"strategies": (*asked.strategies, Going())}))
+    assert found.executed.samples == 0
+    for curve, live in zip(found.outcomes["shuffled_vote"].values(), found.outcomes["going"].values(), strict=True):
+        (k, expected), [(_, one)] = curve[-1], live
+        assert (k, asdict(expected)) == (6, pytest.approx(asdict(replace(one, credit=expected.credit))))
+        assert abs(expected.credit - one.credit) < 1  # a tie is shared
 
 
 def test_strategies_and_questions_come_in_the_configs_and_the_exams_order_whichever_finishes_first(tmp_path):

@@ -1,10 +1,13 @@
 """Estimators that only count: pass@k, pass^k and best-of-k. Binomials are integers, so nothing overflows or cancels."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import comb, fsum, isnan, nan
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def require_budget(k: int, n: int) -> None:
@@ -87,3 +90,11 @@ def longest_of_k(lengths: tuple[float, ...], k: int) -> float:
         return nan
     ranked = sorted(lengths)[k - 1 :]
     return fsum(comb(k - 1 + place, k - 1) * length for place, length in enumerate(ranked)) / comb(len(lengths), k)
+
+
+def among_k(kinds: Sequence[T], k: int) -> dict[T, float]:
+    """By kind, the probability that it is among k of the n samples: 1 - C(n - c, k) / C(n, k) where it is that of c."""
+    n = len(kinds)
+    require_budget(k, n)
+    every = comb(n, k)
+    return {kind: (every - comb(n - count, k)) / every for kind, count in Counter(kinds).items()}

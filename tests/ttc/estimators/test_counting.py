@@ -8,6 +8,7 @@ from statistics import mean
 import pytest
 
 from ttc.estimators import best_of_k, longest_of_k, pass_at_k, pass_hat_k
+from ttc.estimators.counting import among_k
 
 SMALL = [(n, k) for n in range(1, 8) for k in range(1, n + 1)]
 
@@ -110,3 +111,11 @@ def test_the_expected_longest_of_k_equals_enumeration_for_every_n_to_7():
         assert longest_of_k(lengths[:n], k) == pytest.approx(float(longest), abs=1e-13)
     # 10, 20, 30 by pairs: 20, 30, 30
     assert longest_of_k((10, 20, 30), 2) == pytest.approx(80 / 3)
+
+
+def test_the_chance_that_a_kind_is_among_k_equals_enumeration():
+    kinds = "aabacdb"
+    for k in range(1, 8):
+        sets = list(combinations(kinds, k))
+        found = {kind: sum(kind in one for one in sets) / len(sets) for kind in kinds}
+        assert among_k(kinds, k) == pytest.approx(found, abs=1e-13)

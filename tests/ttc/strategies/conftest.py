@@ -25,13 +25,17 @@ GOLD = Gold("q1", ("B",))
 
 @dataclass
 class Stored:
-    """A source that hands out given samples: those of the greedy draw, and the others in the order they are in."""
+    """A source that hands out given samples: those of the greedy draw, and the others in the order they are in.
+
+    Samples that saw the options in an order of their own have these for a key.
+    """
 
     sampled: Sequence[Sample]
     greedy: Sequence[Sample]
 
     async def samples(self, question: Question, prompt: Prompt, sampling: Sampling, n: int, prefix: tuple[int, ...] = ()):
-        return list(self.greedy if sampling.temperature == 0 else self.sampled)[:n]
+        shown = [one for one in self.sampled if one.key == " ".join(question.options)]
+        return list(self.greedy if sampling.temperature == 0 else shown or self.sampled)[:n]
 
 
 def sample(index: int, text: str, tokens: int, *, key: str = "sampled") -> Sample:

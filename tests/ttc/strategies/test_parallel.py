@@ -1,7 +1,8 @@
 """Every parallel strategy: its exact curve against live runs over all orders, and against choices over all selections of k."""
 
 import asyncio
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from itertools import permutations
 from statistics import mean
 
@@ -10,7 +11,12 @@ import pytest
 from pydantic import TypeAdapter
 
 from ttc import select
+from ttc.bank import Bank
+from ttc.draw import Draw
+from ttc.grading import Job, grade_all
+from ttc.judges.rules import Rules
 from ttc.pool import Pool
+from ttc.records import Gold
 from ttc.strategies import AnyStrategy
 
 VERIFIED = [
@@ -25,10 +31,11 @@ VERIFIED = [
     {"kind": "rejection", "threshold": 0.8, "fallback": "best"},
     {"kind": "rejection", "threshold": 0.8, "fallback": "greedy"},
 ]
+UNSCORED = ("vote", "shuffled_vote")
 
 
 def strategy(n: int, settings: dict):
-    verified = {} if settings["kind"] == "vote" else {"verifier": "v"}
+    verified = {} if settings["kind"] in UNSCORED else {"verifier": "v"}
     return TypeAdapter(AnyStrategy).validate_python({"n": n, **verified, **settings})
 
 
@@ -48,6 +55,34 @@ def test_a_curve_is_the_mean_of_live_runs_over_all_orders_in_credit_coverage_and
         assert expected == pytest.approx({name: mean(run[name] for run in runs) for name in expected}, abs=1e-9)
 
 
+@pytest.mark.parametrize("cap", [None, 8])
+def test_a_shuffled_curve_is_the_mean_of_live_runs_over_all_orders_with_each_distinct_prompt_paid_once(
+    monkeypatch, bench, tmp_path, cap
+):
+    seen = ["one two three", "two three one", "one two three", "three one two", "two three one"]
+    question, prompts = bench.graded.question, {"one two three": 9, "two three one": 12, "three one two": 10}
+    samples = [replace(one, key=key, prompt_tokens=prompts[key]) for one, key in zip(bench.graded.samples, seen, strict=True)]
+    shown = [tuple(map(question.options.index, key.split())) for key in seen]
+    configured = strategy(5, {"kind": "shuffled_vote", "cap_tokens": cap})
+
+    def put(order: Sequence[int]) -> None:
+        monkeypatch.setattr(Draw, "orders", lambda draw, question: [shown[i] for i in order][: draw.n])
+
+    async def live(k: int, order: Sequence[int]) -> dict[str, float]:
+        put(order)
+        return asdict(await shuffled.solve(configured.model_copy(update={"n": k}), order))
+
+    put(range(5))
+    [graded] = grade_all([Job(question, Gold("q1", ("B",)), tuple(samples), configured.draw)], Rules(), Bank(tmp_path))
+    assert [answer.value for answer in graded.answers] == ["B", "C", "C", None, "B"]
+    shuffled = replace(bench, graded=replace(graded, scores=bench.graded.scores))
+    pool = shuffled.pool(configured)
+    for k in (1, 2, 3, 5):
+        runs = [asyncio.run(live(k, order)) for order in permutations(range(5))]
+        expected = asdict(configured.expected(pool, k))
+        assert expected == pytest.approx({name: mean(run[name] for run in runs) for name in expected}, abs=1e-9)
+
+
 def chosen(settings: dict, classes: list, scores: list) -> int | None:
     """Which of these samples, in the order drawn, the strategy stands by."""
     threshold = settings.get("threshold", 0.0)
@@ -56,6 +91,8 @@ def chosen(settings: dict, classes: list, scores: list) -> int | None:
     best = max(range(len(scores)), key=eligible.__getitem__)
     votes = [answer if i in accepted else None for i, answer in enumerate(classes)]
     match settings:
+        case {"kind": "shuffled_vote"}:
+            return select.plurality(classes)
         case {"kind": "best_of_n"}:
             return best
         case {"kind": "weighted_vote", "weights": "clipped_logit"}:
@@ -73,7 +110,7 @@ def chosen(settings: dict, classes: list, scores: list) -> int | None:
     return {"vote": select.plurality(classes), "best": best}.get(settings.get("fallback", ""))
 
 
-@pytest.mark.parametrize("settings", VERIFIED[:-1], ids=str)
+@pytest.mark.parametrize("settings", [{"kind": "shuffled_vote"}, *VERIFIED[:-1]], ids=str)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_curve_equals_enumeration_over_all_selections_of_seven_samples(settings, seed):
     rng = np.random.default_rng(seed)
@@ -189,6 +226,6 @@ def _equal_scores(one: Pool) -> tuple:
 
 
 def test_more_samples_than_there_are_is_an_error_for_every_strategy():
-    for settings in [{"kind": "vote"}, *VERIFIED]:
+    for settings in [*({"kind": kind} for kind in UNSCORED), *VERIFIED]:
         with pytest.raises(ValueError, match="k"):
             strategy(3, settings).expected(pool("ABB", [0.1, 0.2, 0.3]), 4)

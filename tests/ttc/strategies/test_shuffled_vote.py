@@ -33,7 +33,7 @@ def solve(strategy, bank: Path, asked: Question, replies: list[str]) -> tuple[Se
 def test_a_model_that_always_says_one_letter_votes_for_whatever_stands_there(tmp_path, letter):
     strategy = ShuffledVote(n=9)
     selection, _, _ = solve(strategy, tmp_path, CHOICE, [f"Answer: {letter}"])
-    meant = ["ABC"[strategy.order(CHOICE, index)["ABC".index(letter)]] for index in range(9)]
+    meant = ["ABC"[order["ABC".index(letter)]] for order in strategy.draw.orders(CHOICE)]
     assert len(set(meant)) == 3
     assert selection.answer
     assert selection.answer.value == meant[select.plurality(meant) or 0]
@@ -43,7 +43,7 @@ def test_every_distinct_order_is_a_prompt_that_is_paid_for_once(tmp_path):
     strategy = ShuffledVote(n=9)
     _, usage, executed = solve(strategy, tmp_path, CHOICE, ["Answer: B"])
     _, plain, _ = solve(Vote(n=9), tmp_path, CHOICE, ["Answer: B"])
-    orders = {strategy.order(CHOICE, index) for index in range(9)}
+    orders = set(strategy.draw.orders(CHOICE))
     assert (usage.samples, executed) == (9, 9)
     assert usage.prompt_tokens == len(orders) * plain.prompt_tokens
     assert 1 < len(orders) <= 6
@@ -56,7 +56,7 @@ def test_more_samples_keep_the_orders_of_the_fewer_and_draw_only_the_rest(tmp_pa
 
 
 def test_every_order_is_as_likely(tmp_path):
-    counts = Counter(ShuffledVote(n=1).order(CHOICE, index) for index in range(3000))
+    counts = Counter(ShuffledVote(n=3000).draw.orders(CHOICE))
     assert len(counts) == 6
     assert max(abs(count - 500) for count in counts.values()) < 5 * (500 * 5 / 6) ** 0.5
 
