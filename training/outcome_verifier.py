@@ -88,7 +88,7 @@ def wholes(chains: Sequence[LabelledChain]) -> list[LabelledChain]:
 
 
 def pairs(chains: Sequence[LabelledChain], most: int, seed: int, *, first: int = 0) -> list[tuple[int, int]]:
-    """Places of a right and a wrong reply to the same question, at most `most` of each question, in the order of the chains.
+    """Places of a right and a wrong reply to one question under the same images, at most `most`, in the order of the chains.
 
     Args:
         first: place of the first chain.
@@ -96,12 +96,14 @@ def pairs(chains: Sequence[LabelledChain], most: int, seed: int, *, first: int =
     Raises:
         UserError: there is no such pair.
     """
-    by_question: dict[str, tuple[list[int], list[int]]] = {}
+    by_question: dict[tuple[str, ...], tuple[list[int], list[int]]] = {}
     for place, chain in enumerate(chains, start=first):
-        right, wrong = by_question.setdefault(chain.question.id, ([], []))
+        asked = chain.question
+        shown = asked.benchmark, asked.id, *(media.sha256 for media in asked.media)
+        right, wrong = by_question.setdefault(shown, ([], []))
         (right if chain.labels[0] else wrong).append(place)
     found: list[tuple[int, int]] = []
-    for question, (right, wrong) in by_question.items():
+    for (_, question, *_), (right, wrong) in by_question.items():
         every = list(product(right, wrong))
         found += Random(f"{seed}/{question}").sample(every, k=min(most, len(every)))
     if not found:

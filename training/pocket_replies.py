@@ -51,7 +51,8 @@ async def _draw(data: "PocketReplies", questions: Sequence[Question]) -> dict[st
 def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain]:
     """Copies of a share of the chains, evenly spread, with nothing to see; steps that read the image are not labelled there.
 
-    Every other label stays: a verifier learns from them that sums and rules can be judged whatever is shown.
+    Every other label stays: a verifier learns from them that sums and rules can be judged whatever is shown. Whether the answer
+    is right cannot be seen any more, and is not said.
     """
     count = round(share * len(chains))
     blanks: dict[str, Question] = {}
@@ -61,7 +62,7 @@ def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain
             blanks[chain.group] = replace(chain.question, media=tuple(_blank(media) for media in chain.question.media))
         _, _, reads = pocket_labels(chain.question, chain.steps)
         labels = tuple(None if reading else label for label, reading in zip(chain.labels, reads, strict=True))
-        copies.append(replace(chain, question=blanks[chain.group], labels=labels))
+        copies.append(replace(chain, question=blanks[chain.group], labels=labels, is_right=None))
     return copies
 
 

@@ -131,6 +131,9 @@ def test_pairs_are_of_one_question_and_at_most_as_many_as_asked_for():
     assert pairs(many, 7, seed=0) == found
     with pytest.raises(UserError, match="1 replies to 1 questions, and none with a right and a wrong one"):
         pairs(many[-1:], 7, seed=0)
+    blind = replace(many[1], question=replace(many[1].question, media=chain(1, "Dark").question.media))
+    with pytest.raises(UserError, match="2 replies to 2 questions"):
+        pairs([many[0], blind], 7, seed=0)
 
 
 def test_a_reply_is_right_by_its_answer_else_by_its_steps_else_unknown():
@@ -161,6 +164,18 @@ def test_what_a_generative_verifier_learns_is_what_it_is_asked_and_the_prompt_is
     prompt = course.chat.encode(asked, [[Image.new("RGB", (28, 28))]])
     assert batch["input_ids"][0][: len(prompt.ids)].tolist() == list(prompt.ids)
     assert batch["labels"][0][: len(prompt.ids)].unique().tolist() == [-100]
+
+
+def test_a_copy_with_hidden_images_does_not_change_what_is_said_of_the_reply_that_sees(tiny_qwen, tmp_path):
+    seen = chain(0, "Dark")
+    blind = replace(seen, question=replace(seen.question, media=chain(1, "Dark").question.media), labels=(None, False))
+    course = GenerativeCourse(generative(tiny_qwen), [seen, blind], [seen], tmp_path / "out")
+    said = {
+        lesson.encoded.ids[lesson.prompt_tokens :]
+        for lesson in (course.renderer.render(c.question, c.steps) for c in (seen, blind))
+    }
+    assert [course.chat.decode(ids[:-1]) for ids in said if "Step 1" in course.chat.decode(ids)] == [rationale(seen)]
+    assert len(said) == 2
 
 
 def test_a_generative_verifier_learns_to_rule(tiny_qwen, tmp_path):

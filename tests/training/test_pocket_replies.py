@@ -1,7 +1,5 @@
 """The pocket model's own replies as training chains."""
 
-from dataclasses import replace
-
 import pytest
 
 from training import data, pocket_replies
@@ -53,6 +51,7 @@ def test_blinded_chains_show_one_even_sheet_and_leave_readings_unlabelled(drawn)
         assert copy.labels == tuple(None if reading else label for reading, label in zip(reads, one.labels, strict=True))
         assert reads[0]
         assert copy.labels[-1] is not None
+        assert copy.is_right is None
         for shown, media in zip(copy.question.media, exam.media(exam.find(copy.question.id)), strict=True):
             sheet = decode_image(encoded(shown))
             assert len(sheet.getcolors()) == 1
