@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from training.chains import LabelledChain
 from training.config import AnyTraining
 from training.labels import is_right
 from ttc.protocols import Verifier
-from ttc.records import Reply, Sample
+from ttc.records import Reply, Sample, StepScores
 from ttc.statistics import Interval
 from verifiers import metrics
 from verifiers.calibrate import quality, threshold
@@ -43,14 +44,7 @@ def served(verifier: StepVerifier, chains: Sequence[LabelledChain]) -> list[Scor
 
     A chain that scoring splits into other steps than its labels were made for is left out.
     """
-    replies = [
-        Reply(chain.question, Sample("", place, chain.question.id, "".join(chain.steps))) for place, chain in enumerate(chains)
-    ]
-    scorer = verifier.open()
-    try:
-        found = {scores.index: scores for scores in scorer.score(replies)}
-    finally:
-        scorer.close()
+    found = _asked(verifier, chains)
     return [
         ScoredChain(
             chain.question.id,
@@ -70,12 +64,24 @@ def served(verifier: StepVerifier, chains: Sequence[LabelledChain]) -> list[Scor
     ]
 
 
+def _asked(verifier: Verifier, chains: Sequence[LabelledChain]) -> dict[int, StepScores]:
+    """What a verifier says of each chain, by its place."""
+    replies = [
+        Reply(chain.question, Sample("", place, chain.question.id, "".join(chain.steps))) for place, chain in enumerate(chains)
+    ]
+    with closing(verifier.open()) as scorer:
+        return {scores.index: scores for scores in scorer.score(replies)}
+
+
 def figures(chains: Sequence[ScoredChain]) -> dict[str, Any]:
     """Of the dev chains: how well steps are told apart, errors are found, and probabilities mean what they say.
 
-    The threshold is the best on these same chains, and every figure under it is flattered by that.
+    The threshold is the best on these same chains, and every figure under it is flattered by that. Of right steps only, or
+    wrong ones only, no more than their number is told.
     """
     steps = Steps.of(chains)
+    if len(set(steps.right.tolist())) < 2:
+        return {"chains": len(chains), "steps": len(steps.right), "auroc": None}
     cut = threshold(steps.scores, steps.right)
     of_kind = {
         kind: metrics.auroc(part.right, part.scores)
@@ -101,15 +107,9 @@ def figures(chains: Sequence[ScoredChain]) -> dict[str, Any]:
 
 def outcome_figures(verifier: Verifier, chains: Sequence[LabelledChain]) -> dict[str, Any]:
     """Of the dev chains: how well right replies are told from wrong ones, and how many have no score."""
-    replies = [
-        Reply(chain.question, Sample("", place, chain.question.id, "".join(chain.steps))) for place, chain in enumerate(chains)
-    ]
-    scorer = verifier.open()
-    try:
-        scored = [(chains[one.index], one.score) for one in scorer.score(replies)]
-    finally:
-        scorer.close()
-    known = [(is_right(chain), score, chain.question.id) for chain, score in scored if score is not None]
+    scored = [(chains[place], one.score) for place, one in _asked(verifier, chains).items()]
+    units = [chain.question.cluster or chain.question.id for chain, _ in scored]
+    known = [(is_right(chain), score, unit) for (chain, score), unit in zip(scored, units, strict=True) if score is not None]
     right, scores, units = (list(column) for column in zip(*known, strict=True)) if known else ([], [], [])
     both = len(set(right)) == 2
     return {

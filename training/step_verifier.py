@@ -266,8 +266,8 @@ def data_hash(config: Training, chains: Sequence[LabelledChain]) -> str:
     settings = config.model_dump(mode="json", exclude={"tracking", "hub", "threads", "questions_kept", "base"})
     digest = hashlib.sha256(json.dumps([settings, config.base.identity()], sort_keys=True).encode())
     for chain in chains:
-        media = [one.sha256 for one in chain.question.media]
-        digest.update(json.dumps([chain.question.id, chain.question.text, media, chain.steps, chain.labels]).encode())
+        asked = [chain.question.id, chain.question.text, chain.question.options, [one.sha256 for one in chain.question.media]]
+        digest.update(json.dumps([asked, chain.steps, chain.labels, chain.kinds, chain.is_right]).encode())
     return digest.hexdigest()
 
 

@@ -15,12 +15,14 @@ from transformers import TrainerCallback
 from training import step_verifier
 from training.chains import LabelledChain
 from training.config import Lora, Optimisation, StepVerifierTraining
+from training.report import figures
 from training.step_trainer import IGNORED, Collator
 from training.step_verifier import Course, class_weights, last_checkpoint, measure
 from ttc.backends.checkpoint import Checkpoint
 from ttc.errors import UserError
 from ttc.media import media_from_bytes
 from ttc.records import Question, Reply, Sample
+from verifiers.metrics import ScoredChain
 from verifiers.prm import StepVerifier
 from verifiers.render import Rendering
 
@@ -220,3 +222,12 @@ def test_a_folder_with_another_run_is_not_gone_on_with(tiny_qwen, tmp_path):
     other = Course(config(tiny_qwen), [*CHAINS[:7], chain(7, (True, True, True))], CHAINS, tmp_path)
     with pytest.raises(UserError, match="other settings or data"):
         other.run()
+    told = step_verifier.data_hash(config(tiny_qwen), CHAINS)
+    for changes in ({"is_right": True}, {"kinds": (None, "logic", None)}):
+        assert step_verifier.data_hash(config(tiny_qwen), [replace(CHAINS[0], **changes), *CHAINS[1:]]) != told
+
+
+def test_dev_chains_of_right_steps_only_do_not_end_a_run_before_its_card():
+    right = ScoredChain("q", ("a",), (0.7,), (True,))
+    assert figures([right]) == {"chains": 1, "steps": 1, "auroc": None}
+    assert figures([right, replace(right, labels=(False,), scores=(0.2,))])["threshold"] == pytest.approx(0.45)
