@@ -19,6 +19,7 @@ from experiments.commands import (
     imports,
     look,
     overlap,
+    processbench,
     profile,
     results,
     run,
@@ -62,6 +63,7 @@ app.command("import")(imports.import_outputs)
 app.command("subset")(subset.subset)
 app.command("submission")(results.submission)
 app.command("verify")(verify.verify)
+app.command("processbench")(processbench.processbench)
 app.command("ensemble")(ensemble.ensemble)
 app.command("show")(look.show)
 app.command("list")(look.list_parts)

@@ -1,9 +1,11 @@
-"""The chains that a training config asks for: training and dev."""
+"""The chains that a training config asks for: training and dev, and the questions they are about."""
 
 from training.chain_files import read_chains
 from training.chains import LabelledChain
 from training.config import AnyChains
+from ttc.benchmarks.pocket import Pocket
 from ttc.errors import UserError
+from ttc.records import Question
 
 
 def load(data: AnyChains) -> tuple[list[LabelledChain], list[LabelledChain]]:
@@ -24,3 +26,11 @@ def load(data: AnyChains) -> tuple[list[LabelledChain], list[LabelledChain]]:
             "by heart; split by group"
         )
     return train, dev
+
+
+def questions(data: AnyChains) -> list[Question]:
+    """All questions that training and dev chains are about; draws nothing. Raises UserError as `load`."""
+    if data.kind == "pocket":
+        return list(Pocket(split="train", size=data.train_questions + data.dev_questions).load().questions)
+    train, dev = load(data)
+    return list({(chain.question.benchmark, chain.question.id): chain.question for chain in [*train, *dev]}.values())

@@ -63,6 +63,18 @@ class _SeenRow(BaseModel):
     data_source: str = ""
 
 
+def bench_chains(path: Path) -> list[LabelledChain]:
+    """The chains of a file of either, which its first row tells.
+
+    Raises:
+        UserError: no such file, an empty one, or a row of another form; names it.
+    """
+    rows = json_rows(path.expanduser())
+    if not rows:
+        raise UserError(f"{path}: no rows; give a file of ProcessBench or VisualProcessBench")
+    return visual_process_bench(path) if "response" in rows[0] else process_bench(path)
+
+
 def process_bench(path: Path) -> list[LabelledChain]:
     """The chains of one of its files, such as `gsm8k.json`. Steps behind the first error are unlabelled.
 

@@ -333,6 +333,8 @@ class Reply:
     sample: Sample
     before: str = ""
     """The text that the sample continues; empty where it is a whole reply."""
+    steps: tuple[str, ...] = ()
+    """Its steps as people labelled them, to be scored as they are; empty where the verifier is to find them itself."""
 
     @property
     def text(self) -> str:

@@ -24,7 +24,7 @@ from ttc.dispatcher import Dispatcher
 from ttc.protocols import Backend
 from ttc.records import Prompt, Question, Reply, Sample, Sampling, StepScores
 from verifiers.instructions import Shown, load
-from verifiers.steps import split
+from verifiers.steps import steps_of
 
 if TYPE_CHECKING:
     from ttc.compute import ModelShape
@@ -100,7 +100,7 @@ class AskedScorer:
     def score(self, replies: Sequence[Reply]) -> Iterator[StepScores]:
         """See `ttc.protocols.Scorer`."""
         config = self._config
-        texts = [[step.text for step in split(reply.text)] for reply in replies]
+        texts = [steps_of(reply) for reply in replies]
         asks = [(reply.question, config.prompt(reply.question, steps)) for reply, steps in zip(replies, texts, strict=True)]
         for place, samples in self._model.samples(asks, config.sampling, config.votes):
             longest = max(samples, key=lambda sample: sample.prompt_tokens)  # one that was refused has no prompt

@@ -150,7 +150,7 @@ def qualities(chains: Sequence[ScoredChain]) -> dict[str, Quality]:
 
 
 def baseline_rows(chains: Sequence[ScoredChain], *, most: int = 20_000) -> list[BaselineRow]:
-    """What each baseline gets on the labelled steps; none where they are too few to fit one.
+    """What each baseline gets on the labelled steps; those that so few cannot fit are left out, all where no step is wrong.
 
     Args:
         most: steps, above which replies are left out at even distances: a baseline does not get better by more.
@@ -158,11 +158,13 @@ def baseline_rows(chains: Sequence[ScoredChain], *, most: int = 20_000) -> list[
     kept = [chain for chain in chains if any(label is not None for label in chain.labels)]
     kept = kept[:: max(1, -(-sum(len(chain.labels) for chain in kept) // most))]
     steps, rows = Steps.of(kept), []
+    if len(set(steps.right.tolist())) < 2:
+        return []
     questions = [chain.unit for chain in kept for label in chain.labels if label is not None]
     for name in BASELINES:
         said = predictions(name, steps.texts, steps.right, questions)
         if said is None:
-            return []
+            continue
         cut, scores = threshold(said, steps.right), iter(said.tolist())
         # an unlabelled step is flagged by nobody
         told = [

@@ -17,7 +17,7 @@ from ttc.errors import BackendUnavailable, MediaError, UserError
 from ttc.records import Reply, StepScores
 from verifiers.aggregate import Aggregation, aggregate
 from verifiers.render import Rendered, Renderer, Rendering, described
-from verifiers.steps import split
+from verifiers.steps import steps_of
 
 if TYPE_CHECKING:
     from ttc.compute import ModelShape
@@ -144,11 +144,11 @@ class StepScorer:
         """The reply as the model takes it, or why it cannot."""
         from ttc.backends.chat import Rejected
 
-        steps = split(reply.text, at_most=self._config.shown.at_most)
+        steps = steps_of(reply, at_most=self._config.shown.at_most)
         if not steps:
             return "empty"
         try:
-            shown = self._renderer.render(reply.question, [step.text for step in steps])
+            shown = self._renderer.render(reply.question, steps)
         except Rejected as error:
             return f"rejected: {error}"
         except MediaError as error:

@@ -65,7 +65,7 @@ class ScriptedScorer:
 
     def _steps(self, reply: Reply) -> Iterator[float | None]:
         seen = hashlib.sha256(f"{self._config.seed}/{reply.question.id}".encode())
-        for line in filter(None, map(str.strip, reply.text.splitlines())):
+        for line in filter(None, map(str.strip, reply.steps or reply.text.splitlines())):
             seen.update(f"\n{line}".encode("utf-8", "surrogatepass"))
             if line in self._config.scores:
                 yield self._config.scores[line]

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ttc.records import Reply
+
 MOST_STEPS = 12
 """More steps are merged in runs of equal length (VisualPRM, Wang et al. 2025, arXiv:2503.10291)."""
 
@@ -67,6 +69,13 @@ def split(response: str, *, at_most: int = MOST_STEPS) -> tuple[Step, ...]:
             break
     starts = starts[:: -(-len(starts) // at_most)]
     return tuple(Step(response[start:end], start, end) for start, end in pairwise([*starts, len(response)]))
+
+
+def steps_of(reply: Reply, *, at_most: int = MOST_STEPS) -> list[str]:
+    """Texts of a reply's steps: those it comes with, however many, else as `split` has them; at most 1: the whole reply."""
+    if reply.steps and at_most > 1:
+        return list(reply.steps)
+    return [step.text for step in split(reply.text, at_most=at_most)]
 
 
 def end_tokens(steps: Iterable[Step], offsets: Sequence[tuple[int, int]]) -> tuple[int, ...]:

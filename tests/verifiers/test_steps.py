@@ -1,12 +1,14 @@
 """Steps of a reply: where they begin, where they may not, and at which token they end."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.steps import MOST_STEPS, end_tokens, split
+from ttc.records import Question, Reply, Sample
+from verifiers.steps import MOST_STEPS, end_tokens, split, steps_of
 
 
 def texts(response: str) -> list[str]:
@@ -121,3 +123,11 @@ def test_end_tokens_agree_with_a_real_tokenizer():
     response = "Für 5 Ω.\n\nDann é"
     ends = end_tokens(split(response), tokenizer.encode(response).offsets)
     assert ends == tuple(len(said.rstrip().encode()) - 1 for said in ("Für 5 Ω.\n\n", response))
+
+
+def test_steps_that_a_reply_comes_with_are_kept_unless_it_is_read_whole():
+    given = tuple(f"{n}.\nso\n\n" for n in range(14))
+    reply = Reply(Question("q", "exam", "open", "?"), Sample("k", 0, "q", "".join(given)), steps=given)
+    assert steps_of(reply) == list(given)
+    assert steps_of(reply, at_most=1) == ["".join(given)]
+    assert len(steps_of(replace(reply, steps=()))) == 7
