@@ -87,7 +87,7 @@ def summarise(folder: Path, folders: Mapping[str, Path]) -> None:
         for curve in found.overall.curves:
             last = curve.points[-1]
             interval = f"{100 * last.accuracy:.1f} [dim]{100 * last.low:.0f}-{100 * last.high:.0f}[/dim]"
-            shown.add_row(name, curve.strategy, str(last.k), interval, f"{last.total_tokens:,.0f}", short(last.flops))
+            shown.add_row(name, curve.strategy, str(last.k), interval, short(last.total_tokens), short(last.flops))
         curves = {curve.strategy: [asdict(point) for point in curve.points] for curve in found.overall.curves}
         content[name] = {"folder": path.name, "strategies": list(curves), "curves": curves}
         shown.add_section()

@@ -56,6 +56,15 @@ def test_status_tells_done_half_done_and_not_begun_points_apart_without_opening_
     assert found["temperature=0.5"][2].endswith("B")
 
 
+def test_a_sweep_over_replies_whose_tokens_nobody_counted_is_summed_up(ttc, tmp_path, config):
+    path = config(backend={"kind": "replay", "outputs": str(tmp_path / "out.jsonl")}, grid={"strategies.0.n": [1, 2]})
+    rows = map(json.loads, (tmp_path / "six.jsonl").read_text(encoding="utf-8").splitlines())
+    said = [{**row, "response": ["Answer: A", "Answer: B"]} for row in rows]
+    (tmp_path / "out.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    assert ttc("run", path, "--out", tmp_path / "out").code == 0
+    assert len(json.loads((tmp_path / "out" / "sweep.json").read_text(encoding="utf-8"))) == 2
+
+
 def test_status_tells_drawn_points_and_folders_of_other_settings_apart(ttc, tmp_path, config):
     out = tmp_path / "out"
     assert ttc("run", config(grid={"sampling.temperature": [0.5, 1.0]}), "--out", out).code == 0
