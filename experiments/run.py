@@ -265,7 +265,7 @@ async def _solve_one(session: Session, strategy: Any, results: Results) -> None:
         selection = Selection(None, reason=str(spent))
     place = strategy_name(strategy), budget_of(strategy)
     results.live.setdefault(place, {})[session.question.id] = Solved(
-        selection, session.usage, session.path, session.reread_tokens
+        selection, session.usage, session.path, session.reread_tokens, session.counted
     )
 
 

@@ -1,6 +1,7 @@
 """What came of a strategy that was run live on one question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 
 from ttc.pool import Outcome
 from ttc.records import CriticalPath, Selection, Usage
@@ -14,11 +15,13 @@ class Solved:
     usage: Usage
     path: CriticalPath
     reread_tokens: int
+    counted: bool = True
+    """Whether it is known how many tokens that were."""
 
     def outcome(self, credit: float, *, answered: bool) -> Outcome:
         """As curves read it."""
         used, path = self.usage, self.path
-        return Outcome(
+        outcome = Outcome(
             credit,
             float(answered),
             samples=used.samples,
@@ -31,3 +34,7 @@ class Solved:
             path_completion_tokens=path.completion_tokens,
             path_verifier_tokens=path.verifier_tokens,
         )
+        if self.counted:
+            return outcome
+        unknown = ("prompt_tokens", "completion_tokens", "reread_tokens", "path_prompt_tokens", "path_completion_tokens")
+        return replace(outcome, flops=None, **dict.fromkeys(unknown, nan))

@@ -67,7 +67,7 @@ class Graded:
 
     def pool(self, shape: ModelShape | None, verifiers: Mapping[str, Verifier] = MappingProxyType({})) -> Pool:
         """What the estimators read: FLOPs where the model's shape is known, and the scores of these verifiers."""
-        first = self.samples[0]
+        first = next((sample for sample in self.samples if sample.prompt_tokens), self.samples[0])  # not one refused unread
         counted = all(sample.counted for sample in self.samples)
         prefill = decode = None
         if shape is not None and counted:
@@ -95,7 +95,7 @@ class Graded:
         )
 
     def _prompts(self, shape: ModelShape | None) -> tuple[PoolPrompt, ...]:
-        firsts = {sample.key: sample for sample in reversed(self.samples)}
+        firsts = {one.key: one for one in sorted(self.samples, key=lambda sample: sample.prompt_tokens > 0)}
         if len(firsts) == 1:
             return ()
         found = {

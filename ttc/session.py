@@ -69,6 +69,8 @@ class Session:
         self.question = question
         self.usage = Usage(flops=None if shape is None else 0.0)
         self.path = CriticalPath()
+        self.counted = True
+        """Whether the engine told how many tokens each sample has; else they are unknown."""
         self.reread_tokens = 0
         """Prompt tokens of samples whose prompt was paid before; a server charges them where every sample is a call."""
         self._source, self._render, self._sampling, self._shape = source, render, sampling, shape
@@ -233,6 +235,7 @@ class Session:
             self.usage += Usage(prompt_tokens=appended)
 
     def _count(self, sample: Sample, prompt_tokens: int, flops: float | None) -> None:
+        self.counted = self.counted and sample.counted
         self.reread_tokens += sample.prompt_tokens - prompt_tokens
         self.usage += Usage(1, prompt_tokens, sample.completion_tokens, flops=flops)
 

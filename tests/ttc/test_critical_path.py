@@ -1,10 +1,14 @@
 """What a live strategy waits for, counted by hand."""
 
 import asyncio
+from math import isnan
 
+from experiments.solved import Solved
 from ttc import prompts
 from ttc.draw import Draw
-from ttc.records import CriticalPath, Question, Sample, Sampling, StepScores
+from ttc.grading import Job, grade
+from ttc.judges.rules import Rules
+from ttc.records import CriticalPath, Gold, Question, Sample, Sampling, Selection, StepScores
 from ttc.session import Session
 
 LENGTHS = (3, 5, 7, 2)
@@ -41,6 +45,13 @@ class RefusedFirst(Told):
         return [Sample("k", 0, "q", "", status="refused"), *others]
 
 
+class Uncounted(Told):
+    """As outputs of another program."""
+
+    async def samples(self, question, prompt, sampling, n, prefix=()):
+        return [Sample("k", i, "q", "", counted=False) for i in range(n)]
+
+
 def session(source: Told | None = None) -> Session:
     question = Question("q", "pocket", "multiple-choice", "Which?", ("one", "two"))
     source = source or Told()
@@ -62,8 +73,18 @@ def test_of_a_round_the_longest_counts_and_rounds_follow_one_another():
 
 def test_a_sample_that_was_refused_unread_leaves_the_prompt_to_be_paid_by_the_next():
     one = session(RefusedFirst())
-    asyncio.run(one.draw(Draw(n=3)))
+    samples = asyncio.run(one.draw(Draw(n=3)))
     assert (one.usage.samples, one.usage.prompt_tokens, one.reread_tokens) == (3, 9, 9)
+    assert grade(Job(one.question, Gold("q", ("A",)), tuple(samples)), Rules()).pool(None).prompt_tokens == 9
+
+
+def test_tokens_that_nobody_counted_are_unknown_and_not_none():
+    one = session(Uncounted())
+    asyncio.run(one.draw(Draw(n=2)))
+    solved = Solved(Selection(None), one.usage, one.path, one.reread_tokens, one.counted)
+    found = solved.outcome(0.0, answered=False)
+    assert (found.samples, found.flops, found.verifier_tokens) == (2, None, 0)
+    assert all(map(isnan, (found.prompt_tokens, found.completion_tokens, found.path_completion_tokens or 0.0)))
 
 
 def test_what_runs_side_by_side_takes_what_the_longest_takes():
