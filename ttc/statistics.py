@@ -178,7 +178,8 @@ class PairedDifference:
     p_value: float
     """By sign flips of clusters; adjust with `holm` over the family compared."""
     detectable: float | None
-    """Smallest true difference that a comparison of this size would show; None with a single cluster."""
+    """Smallest true difference that a comparison of this size would show; None with a single cluster, or where no two questions
+    differ: nothing is then known of the spread."""
 
 
 def paired_difference(
@@ -187,8 +188,8 @@ def paired_difference(
     """Compare two methods by their credits on the same questions."""
     differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     spread = intervals(differences[:, None], clusters, draws=draws, seed=seed, bounds=(-1.0, 1.0))[0]
-    detectable = detectable_difference(differences, clusters) if spread.clusters > 1 else None
-    return PairedDifference(spread, sign_flip_p(differences, clusters, draws=draws, seed=seed), detectable)
+    detectable = detectable_difference(differences, clusters) if spread.clusters > 1 else 0.0
+    return PairedDifference(spread, sign_flip_p(differences, clusters, draws=draws, seed=seed), detectable or None)
 
 
 def detectable_difference(differences: ArrayLike, clusters: Sequence[Hashable]) -> float:

@@ -121,6 +121,7 @@ def test_one_cluster_says_nothing():
 def test_equal_differences_are_not_taken_for_a_proportion():
     found = intervals(np.zeros((20, 1)), range(20), bounds=(-1, 1))[0]
     assert (found.low, found.high, found.method) == (0.0, 0.0, "bootstrap")
+    assert paired_difference([1.0] * 20, [1.0] * 20, range(20)).detectable is None  # not that any difference would be found
 
 
 def test_the_standard_error_without_clusters_is_the_textbook_one():
