@@ -53,15 +53,15 @@ def kappa(
 
 
 def kappa_of(share_DLL: FloatArray, *, level: Level = "nominal") -> FloatArray:
-    """Kappa of each confusion matrix, in shares or counts."""
+    """Kappa of each confusion matrix, in shares or counts; 0 where one side is constant, which agrees by chance alone."""
     size = share_DLL.shape[-1]
     place = np.arange(size)
     weight_LL = (place[:, None] - place) ** 2 if level == "ordinal" else 1.0 - np.eye(size)
     rows_DL, columns_DL = share_DLL.sum(axis=2), share_DLL.sum(axis=1)
     by_chance_DLL = rows_DL[:, :, None] * columns_DL[:, None, :] / share_DLL.sum(axis=(1, 2))[:, None, None]
     missed_D, expected_D = ((weight_LL * part).sum(axis=(1, 2)) for part in (share_DLL, by_chance_DLL))
-    # where both say one and the same of all, chance explains it
-    return np.where(expected_D > 0, 1 - missed_D / np.where(expected_D > 0, expected_D, 1), 0.0)
+    constant_D = np.minimum(np.count_nonzero(rows_DL, axis=1), np.count_nonzero(columns_DL, axis=1)) < 2
+    return np.where(constant_D, 0.0, 1 - missed_D / np.where(constant_D, 1, expected_D))
 
 
 def alpha(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from training.agreement import kappa_of
 from ttc import statistics
 from ttc.statistics import Interval
 
@@ -61,7 +62,7 @@ def quality(
 
     share_DLL, whole_LL = (_matrix(part, levels) for part in (drawn_DK, cells.mean(axis=0)[None]))
     return Quality(
-        kappa=interval(weighted_kappa, whole_LL, share_DLL),
+        kappa=interval(_weighted_kappa, whole_LL, share_DLL),
         mae=interval(_mae, whole_LL, share_DLL),
         macro_mae=interval(_macro_mae, whole_LL, share_DLL),
         spearman=interval(_correlation, ranks.mean(axis=0)[None], drawn_DK[:, levels * levels :]),
@@ -84,7 +85,7 @@ def kappa_difference(
     drawn_DK = statistics.bootstrap_means(cells, clusters, draws=draws, seed=seed)
 
     def difference(share: FloatArray) -> FloatArray:
-        first, second = (weighted_kappa(_matrix(part, levels)) for part in np.hsplit(share, 2))
+        first, second = (_weighted_kappa(_matrix(part, levels)) for part in np.hsplit(share, 2))
         return first - second
 
     low, high = np.percentile(difference(drawn_DK), [2.5, 97.5])
@@ -92,15 +93,8 @@ def kappa_difference(
     return Interval(mean, float(low), float(high), len(statistics.cluster_sums(cells, clusters)[1]), "bootstrap")
 
 
-def weighted_kappa(share_DLL: FloatArray) -> FloatArray:
-    """Quadratic weighted kappa of each confusion matrix; 0 where one side is constant, which agrees by chance alone."""
-    place = np.arange(share_DLL.shape[-1])
-    weight_LL = (place[:, None] - place) ** 2
-    total_D = share_DLL.sum(axis=(1, 2))
-    by_chance_DLL = share_DLL.sum(axis=2)[:, :, None] * share_DLL.sum(axis=1)[:, None, :] / total_D[:, None, None]
-    missed_D, expected_D = ((weight_LL * table).sum(axis=(1, 2)) for table in (share_DLL, by_chance_DLL))
-    constant_D = (np.count_nonzero(share_DLL.sum(axis=1), axis=1) < 2) | (np.count_nonzero(share_DLL.sum(axis=2), axis=1) < 2)
-    return np.where(constant_D, 0.0, 1 - missed_D / np.where(expected_D == 0, 1, expected_D))
+def _weighted_kappa(share_DLL: FloatArray) -> FloatArray:
+    return kappa_of(share_DLL, level="ordinal")
 
 
 def _mae(share_DLL: FloatArray) -> FloatArray:

@@ -15,12 +15,13 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from training import asking
 from training.errors import KINDS, MEANINGS, ErrorKind, WrongReply
 from ttc.answers.thinking import final_part
 from ttc.backends import AnyBackend
 from ttc.bank import Bank
 from ttc.dispatcher import Dispatcher
-from ttc.records import Message, Prompt, Sample, Sampling, Text
+from ttc.records import Prompt, Sample, Sampling
 
 _ASKED: tuple[ErrorKind, ...] = tuple(kind for kind in KINDS if kind not in ("refusal", "truncation"))
 """The others are told by form."""
@@ -66,13 +67,12 @@ class ErrorJudge(BaseModel, frozen=True, extra="forbid"):
 
 def prompt(reply: WrongReply) -> Prompt:
     """What the judge reads."""
-    question, gold = reply.question, reply.gold
-    options = [f"{letter}. {option}" for letter, option in zip(question.letters, question.options, strict=True)]
-    lines = ["Question: " + question.text, *options, "Answer key: " + " or ".join(gold.answers)]
+    gold = reply.gold
+    lines = ["Question: " + asking.asked(reply.question), "Answer key: " + " or ".join(gold.answers)]
     if gold.explanation.strip():
         lines.append("Explanation: " + gold.explanation)
     user = "\n".join([*lines, "", "Reply: " + final_part(reply.text).text.strip()])
-    return Prompt((Message("system", (Text(_SYSTEM),)), Message("user", (Text(user),))), style="errors")
+    return asking.prompt(_SYSTEM, user, style="errors")
 
 
 def named(sample: Sample) -> ErrorKind | None:

@@ -238,11 +238,6 @@ class _Key:
         return isinstance(other, _Key) and other.question is self.question
 
 
-def rendering_of(folder: Path) -> Rendering | None:
-    """The rendering that a trained verifier's folder holds, or None. Raises UserError where it cannot be read."""
-    return None if (about := described(folder)) is None else about[0]
-
-
 def described(folder: Path) -> tuple[Rendering, dict[str, Any]] | None:
     """The rendering in a trained verifier's folder, and what else is said there: `base`, the fingerprint of an adapter's base.
 
