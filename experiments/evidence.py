@@ -148,7 +148,7 @@ class Gathering:
             return {}, []
         from training.chain_files import read_chains
 
-        found = read_chains(path, {question.id: question for question in self.plan.exam.questions})
+        found = read_chains(path, self.plan.exam.questions)
         return {c.sample_id: c for c in found if c.sample_id}, [c for c in found if not c.sample_id]
 
     def of(self, name: str) -> Evidence:

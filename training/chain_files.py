@@ -1,9 +1,8 @@
 """Labelled chains as JSON lines. A row names its question, whose text and images stay in the benchmark they came from."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ValidationError, model_validator
 
@@ -60,14 +59,11 @@ def write_chains(path: Path, chains: Iterable[LabelledChain]) -> int:
     return count
 
 
-def read_chains(
-    path: Path, questions: Mapping[str, Question], *, unknown: Literal["refuse", "skip"] = "refuse"
-) -> list[LabelledChain]:
+def read_chains(path: Path, questions: Iterable[Question]) -> list[LabelledChain]:
     """The chains of a file.
 
     Args:
-        questions: by id, as their benchmark loads them.
-        unknown: what happens to chains of other questions.
+        questions: as their benchmarks load them; one id may stand for one of each benchmark.
 
     Raises:
         UserError: no such file, a line of another form, or a question that is not among those given.
@@ -78,6 +74,7 @@ def read_chains(
         raise UserError(
             f"chains {path}: {getattr(error, 'strerror', None) or error}; give a file of labelled chains"
         ) from error
+    known = {(question.benchmark, question.id): question for question in questions}
     found = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -88,10 +85,8 @@ def read_chains(
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise UserError(f"chains {path}, line {number}: {place or 'row'}: {first['msg']}") from error
-        question = questions.get(row.question)
-        if question is None or question.benchmark != row.benchmark:
-            if unknown == "skip":
-                continue
+        question = known.get((row.benchmark, row.question))
+        if question is None:
             raise UserError(
                 f"chains {path}, line {number}: there is no question {row.question!r} of {row.benchmark} at hand; "
                 "load the benchmark and split that the chains were made from"

@@ -18,7 +18,7 @@ def load(data: AnyChains) -> tuple[list[LabelledChain], list[LabelledChain]]:
         from training import pocket_replies
 
         return pocket_replies.load(data)
-    questions = {question.id: question for benchmark in data.benchmarks for question in benchmark.load().questions}
+    questions = [question for benchmark in data.benchmarks for question in benchmark.load().questions]
     train, dev = read_chains(data.train, questions), read_chains(data.dev, questions)
     if shared := sorted({chain.group for chain in train} & {chain.group for chain in dev}):
         raise UserError(

@@ -32,7 +32,7 @@ def test_every_shipped_corpus_is_valid(path):
 
 def test_sides_hold_right_and_wrong_chains_of_different_questions(tmp_path):
     build(validate(written(tmp_path), "x"), tmp_path / "out")
-    questions = {one.id: one for one in Jsonl(path=tmp_path / "own.jsonl", name="own").load().questions}
+    questions = Jsonl(path=tmp_path / "own.jsonl", name="own").load().questions
     sides = {side: read_chains(tmp_path / f"out/{side}.jsonl", questions) for side in ("train", "dev", "test")}
     groups = {side: {chain.group for chain in chains} for side, chains in sides.items()}
     assert {origin for chains in sides.values() for origin in {chain.origin for chain in chains}} == {"gold", "perturbed"}
