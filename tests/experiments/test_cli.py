@@ -147,13 +147,16 @@ def test_help_imports_no_torch():
 
 def test_show_places_images_and_lists_what_came(monkeypatch, capsys, tmp_path, config):
     out = tmp_path / "out"
-    assert ttc(monkeypatch, "run", config(), "--out", out) == 0
-    question = json.loads((out / "questions.json").read_text())[0]["id"]
+    shuffled = {"kind": "shuffled_vote", "n": 2}
+    assert ttc(monkeypatch, "run", config(strategies=[{"kind": "vote", "n": 2}, shuffled]), "--out", out) == 0
+    asked = json.loads((out / "questions.json").read_text())
+    question = next(one["id"] for one in asked if one["question_type"] == "multiple-choice")
     capsys.readouterr()
     assert ttc(monkeypatch, "show", out, question) == 0
     shown = capsys.readouterr().out
     assert "[image" in shown
-    assert "#0  answer" in shown
+    assert shown.count("#0  answer") == 2
+    assert shown.count("options seen as") == 2
     assert ttc(monkeypatch, "show", out, "nothing") == 2
     assert "there are" in capsys.readouterr().err
     assert ttc(monkeypatch, "show", "pocket", "nothing") == 2

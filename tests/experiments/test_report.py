@@ -117,6 +117,13 @@ def hostile() -> Page:
     return Page(render(**arguments))
 
 
+def test_a_sample_that_saw_the_options_shuffled_tells_their_order():
+    asked = question(0, "Easy")
+    drawn = replace(graded(asked, [("B", "A"), ("B", "B")]), orders=((1, 0), (0, 1)))
+    samples = browser(run([asked], [drawn])).details[0]["draws"][0]["samples"]
+    assert [(one["index"], one["seen"], one["answer"]) for one in samples] == [(0, "BA", "A"), (1, "AB", "B")]
+
+
 def test_what_a_model_or_a_data_set_wrote_is_text_and_never_markup(hostile):
     assert len(hostile.code) == len(SCRIPTS)
     assert hostile.handlers == []

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from ttc import prompts, select
 from ttc.backends.scripted import Scripted
 from ttc.bank import Bank
 from ttc.dispatcher import Dispatcher
-from ttc.records import Question, Sampling, Selection, Usage
+from ttc.grading import Job, grade_all
+from ttc.judges.item import Item
+from ttc.judges.rules import Rules
+from ttc.records import Gold, Question, Sample, Sampling, Selection, Usage, Verdict
 from ttc.session import Session
 from ttc.strategies import ShuffledVote, Vote
 
@@ -71,3 +75,23 @@ def test_an_open_question_gets_the_plain_vote_and_shares_its_samples(tmp_path):
 def test_nobody_answering_is_an_abstention(tmp_path):
     selection, _, _ = solve(ShuffledVote(n=3), tmp_path, CHOICE, ["no idea"])
     assert selection == Selection(None, reason="abstain")
+
+
+class Reader:
+    """Judges by rules, and remembers what it was given to read."""
+
+    def judge_many(self, items: Sequence[Item], bank: Bank) -> list[Verdict]:
+        self.items = list(items)
+        return Rules().judge_many(items, bank)
+
+
+def test_a_judge_that_reads_is_given_options_and_key_as_the_sample_saw_them(tmp_path):
+    samples = tuple(Sample("k", index, "q0", f"Answer: {'ABC'[index % 3]}", finish="stop") for index in range(9))
+    judge, draw = Reader(), ShuffledVote(n=9).draw
+    [graded] = grade_all([Job(CHOICE, Gold("q0", ("B",)), samples, draw)], judge, Bank(tmp_path))
+    assert len(judge.items) == 9
+    for item in judge.items:
+        assert item.question.options[item.question.letters.index(item.gold.answers[0])] == "two"
+        assert item.reply == f"Answer: {item.answer.value}"
+    assert [verdict.credit for verdict in graded.verdicts] == [float(answer.value == "B") for answer in graded.answers]
+    assert {verdict.credit for verdict in graded.verdicts} == {0.0, 1.0}
