@@ -4,7 +4,7 @@ Each is a U-statistic: the mean over all subsets of k of the n samples, hence un
 the samples with replacement is biased instead, and an extrapolation beyond n is a guess: k > n is a ValueError.
 
     counting   pass@k, pass^k, best-of-k, the longest of k
-    voting     vote@k, the filtered vote, the probability that anybody votes
+    voting     vote@k, and the probability that anybody votes
     rejection  take the first accepted sample, at most k; risk against coverage
     replay     permutations shared by all methods and budgets
     ranked     the m best scored of k
@@ -15,16 +15,15 @@ the samples with replacement is biased instead, and an extrapolation beyond n is
 from ttc.estimators.counting import best_of_k, longest_of_k, pass_at_k, pass_hat_k
 from ttc.estimators.ranked import best_of_orders, best_sets, sets_of_best
 from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, risk_coverage
-from ttc.estimators.replay import Estimate, permutations
+from ttc.estimators.replay import permutations
 from ttc.estimators.stopping import BetaStop, Course, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
-from ttc.estimators.voting import filtered_vote_curve, vote_at_k, vote_coverage_at_k, vote_curve
-from ttc.estimators.weighted import WeightedPool, first_of_orders, subsets, weighted_vote_curve
+from ttc.estimators.voting import vote_at_k, vote_coverage_at_k, vote_curve
+from ttc.estimators.weighted import WeightedPool, first_of_orders, subsets
 
 __all__ = [
     "BetaStop",
     "Course",
     "EarlyStop",
-    "Estimate",
     "LosslessStop",
     "Rejection",
     "Replay",
@@ -35,7 +34,6 @@ __all__ = [
     "best_of_orders",
     "best_sets",
     "beta_confidence",
-    "filtered_vote_curve",
     "first_of_orders",
     "longest_of_k",
     "pass_at_k",
@@ -49,5 +47,4 @@ __all__ = [
     "vote_at_k",
     "vote_coverage_at_k",
     "vote_curve",
-    "weighted_vote_curve",
 ]

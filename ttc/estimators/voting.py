@@ -14,7 +14,6 @@ from functools import lru_cache
 from math import comb, lcm
 
 from ttc.estimators.counting import require_budget, require_parallel
-from ttc.select import voters
 
 
 @lru_cache(maxsize=8192)
@@ -125,19 +124,6 @@ def _counted(answers: tuple[Hashable, ...], credits: tuple[float, ...]) -> tuple
 def vote_at_k(answers: Sequence[Hashable], credits: Sequence[float], k: int, fallback_credit: float = 0.0) -> float:
     """`vote_curve` at one budget."""
     return vote_curve(answers, credits, (k,), fallback_credit)[0]
-
-
-def filtered_vote_curve(
-    answers: Sequence[Hashable],
-    credits: Sequence[float],
-    scores: Sequence[float | None],
-    threshold: float,
-    ks: Sequence[int],
-    fallback_credit: float = 0.0,
-) -> list[float]:
-    """`vote_curve` in which only samples scored at least `threshold` vote; a sample without a score does not."""
-    require_parallel(answers=answers, credits=credits, scores=scores)
-    return vote_curve(voters(answers, scores, threshold), credits, ks, fallback_credit)
 
 
 def vote_coverage_at_k(answers: Sequence[Hashable], k: int) -> float:

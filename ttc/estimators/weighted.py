@@ -7,18 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttc.estimators.counting import require_budget, require_parallel
-from ttc.estimators.replay import DEFAULT_PERMUTATIONS, Estimate, estimate, permutations
 from ttc.select import SUM_TOLERANCE
-
-MOST_SUBSETS = 2_000_000
-FEW_SUBSETS = 4_096
-"""So many are kept for the next question."""
 
 
 @dataclass(frozen=True)
@@ -110,42 +104,10 @@ def first_of_orders(orders_MN: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
     return member_MN
 
 
+@lru_cache(maxsize=32)
 def subsets(n: int, k: int) -> NDArray[np.bool_]:
-    """member_SN of all C(n, k) subsets."""
-    return _few_subsets(n, k) if comb(n, k) <= FEW_SUBSETS else _subsets(n, k)
-
-
-def _subsets(n: int, k: int) -> NDArray[np.bool_]:
+    """member_SN of all C(n, k) subsets, for few of them: they are kept for the next question."""
     chosen = np.fromiter(chain.from_iterable(combinations(range(n), k)), dtype=np.int64).reshape(-1, k)
     member_SN = np.zeros((len(chosen), n), dtype=bool)
     np.put_along_axis(member_SN, chosen, True, axis=1)
     return member_SN
-
-
-_few_subsets = lru_cache(maxsize=32)(_subsets)
-
-
-def weighted_vote_curve(
-    pools: Sequence[WeightedPool],
-    ks: Sequence[int],
-    *,
-    count: int = DEFAULT_PERMUTATIONS,
-    seed: int = 0,
-    most_subsets: int = MOST_SUBSETS,
-) -> list[Estimate]:
-    """Expected credit of the weighted vote at each k, averaged over questions.
-
-    Args:
-        count: permutations per question; question i uses `permutations(n, count=count, seed=seed, stream=i)`.
-        most_subsets: a budget is enumerated where all questions together have at most this many subsets.
-    """
-    exact = {k for k in ks if sum(comb(pool.n, k) for pool in pools) <= most_subsets}
-    columns: dict[int, list[NDArray[np.float64]]] = {k: [] for k in ks}
-    for i, pool in enumerate(pools):
-        orders_MN = permutations(pool.n, count=count, seed=seed, stream=i) if not exact.issuperset(ks) else None
-        for k in ks:
-            if k in exact or orders_MN is None:
-                columns[k].append(np.array([pool.enumerate(k)]))
-            else:
-                columns[k].append(pool.replay(orders_MN, k))
-    return [Estimate(float(np.mean(columns[k])), 0.0) if k in exact else estimate(columns[k]) for k in ks]

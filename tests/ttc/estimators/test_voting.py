@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttc import select
-from ttc.estimators import filtered_vote_curve, pass_at_k, vote_at_k, vote_coverage_at_k, vote_curve
+from ttc.estimators import pass_at_k, vote_at_k, vote_coverage_at_k, vote_curve
 
 ANSWERS = st.lists(st.sampled_from([None, "A", "B", "C", "D"]), min_size=1, max_size=8)
 
@@ -122,7 +122,7 @@ def test_the_filtered_vote_equals_enumeration_over_votes_above_the_threshold(ans
     credits = [int(answer == "A") for answer in answers]
     kept = select.voters(answers, scores, 0.5)
     assert all(answer is None for answer, score in zip(kept, scores, strict=True) if score is None or score < 0.5)
-    curve = filtered_vote_curve(answers, credits, scores, 0.5, range(1, len(answers) + 1), 0.25)
+    curve = vote_curve(kept, credits, range(1, len(answers) + 1), 0.25)
     exact = [vote_by_enumeration(kept, credits, k, Fraction(1, 4)) for k in range(1, len(answers) + 1)]
     assert curve == pytest.approx([float(value) for value in exact], abs=1e-14)
 
