@@ -11,7 +11,6 @@ from experiments import folder
 from experiments.panel import Outcomes
 from ttc import statistics
 from ttc.errors import UserError
-from ttc.statistics import VarianceSplit
 
 DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)
 
@@ -28,6 +27,16 @@ class Entry:
     def name(self) -> str:
         """As in tables."""
         return f"{self.strategy}@{self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceSplit:
+    """Where the spread of a difference per question comes from."""
+
+    questions: float
+    """Variance between the questions themselves."""
+    sampling: float
+    """Variance that more samples per question would remove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ def power(first: Entry, second: Entry | None, *, correlation: float = 0.5, diffe
         correlation: assumed; read only without a second.
 
     Raises:
-        UserError: fewer than two clusters of questions that both have.
+        UserError: fewer than two clusters of questions that both have, or the difference is the same on all of them.
     """
     asked, _ = folder.read_outcomes(first.run)
     columns = [_credits(side, folder.read_outcomes(side.run)[1]) for side in (first, second) if side]
@@ -99,6 +108,11 @@ def power(first: Entry, second: Entry | None, *, correlation: float = 0.5, diffe
         split = _split([first, second], [q.id for q in shared], difference)
         spread = float(np.var(difference, ddof=1))
         at_best = None if split is None or not spread else 2.80 * error * math.sqrt(min(1.0, split.questions / spread))
+    if not error:
+        raise UserError(
+            f"run {first.run}: {' minus '.join(side.name for side in (first, second) if side)} is the same on all {len(shared)} "
+            "questions, so nothing tells how much a difference would vary; name strategies that differ, or a larger run"
+        )
     detectable = 2.80 * error
     needed = {size: math.ceil(len(shared) * (detectable / size) ** 2) for size in differences}
     units = len(statistics.cluster_sums(credits[0][:, None], clusters)[1])
@@ -126,7 +140,7 @@ def _split(sides: Sequence[Entry], ids: Sequence[str], difference_Q: np.ndarray)
             return None
         parts.append(np.array([first[i] - second[i] for i in ids]))
     own = max(0.0, float(np.cov(parts[0], parts[1])[0, 1]))
-    return VarianceSplit(own, max(0.0, float(np.var(difference_Q, ddof=1)) - own), False)
+    return VarianceSplit(own, max(0.0, float(np.var(difference_Q, ddof=1)) - own))
 
 
 def _correlation(first_Q: np.ndarray, second_Q: np.ndarray) -> float:

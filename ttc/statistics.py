@@ -7,7 +7,7 @@ cover about 90 % in place of 95 % with 8 to 15 clusters and 94 % with 30, which 
 Axes: Q questions, C clusters, K columns (budgets, methods), D draws.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -247,32 +247,3 @@ def area_weights(costs: Sequence[float], begin: float, end: float) -> FloatArray
     at = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
     heights_AK = np.stack([np.interp(at, x, unit) for unit in np.eye(len(x))], axis=1)
     return np.trapezoid(heights_AK, at, axis=0) / (high - low)
-
-
-def jackknife_variance(estimate: Callable[[Sequence[int]], float], n: int) -> float:
-    """Variance of one question's estimate over its n samples, by leaving each out.
-
-    Args:
-        estimate: of the samples with the given indices. At budget k it needs k <= n - 1 of them.
-    """
-    left_out = np.array([estimate([i for i in range(n) if i != j]) for j in range(n)])
-    return float((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-
-
-@dataclass(frozen=True, slots=True)
-class VarianceSplit:
-    """Where the spread of per-question estimates comes from."""
-
-    questions: float
-    """Variance between the questions themselves, floored at 0."""
-    sampling: float
-    """Variance that more samples per question would remove."""
-    sampling_is_bound: bool
-    """True beyond k = n/8, where the jackknife is an upper bound."""
-
-
-def variance_split(estimates: ArrayLike, jackknife_variances: ArrayLike, *, k: int, n: int) -> VarianceSplit:
-    """Split the variance of per-question estimates at budget k from n samples into questions and sampling."""
-    sampling = float(np.mean(np.asarray(jackknife_variances, dtype=float)))
-    total = float(np.var(np.asarray(estimates, dtype=float), ddof=1))
-    return VarianceSplit(max(0.0, total - sampling), sampling, 8 * k > n)

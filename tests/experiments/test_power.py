@@ -91,9 +91,6 @@ def test_a_quarter_of_the_difference_takes_sixteen_times_the_questions(run):
 
 
 def test_the_split_finds_the_questions_own_spread_where_it_is_known(run):
-    found = compared(run, "oracle@1", "vote@1")
-    assert found.split
-    assert found.standard_error == found.split.questions == found.split.sampling == 0  # both are the mean credit
     found = compared(run, "oracle@4", "vote@1")
     assert found.split
     rates = np.random.default_rng(9).beta(1.0, 1.0, 300)
@@ -116,6 +113,11 @@ def test_an_assumed_correlation_gives_the_error_that_such_a_second_has(run):
     single = power(Entry(run, "vote", 4), None, correlation=0.0)
     assert power(Entry(run, "vote", 4), None, correlation=0.75).standard_error == pytest.approx(single.standard_error / 2)
     assert power(Entry(run, "vote", 4), None, correlation=1.0).detectable == 0.0
+
+
+def test_where_no_question_differs_nothing_tells_how_many_it_takes(run):
+    with pytest.raises(UserError, match="oracle@1 minus vote@1 is the same on all 300 questions"):
+        compared(run, "oracle@1", "vote@1")  # both are the mean credit
 
 
 def test_questions_that_share_a_video_are_one_unit(tmp_path):

@@ -1,12 +1,10 @@
 """Intervals cover, tests keep their level, and clusters count as one."""
 
 from math import comb, sqrt
-from statistics import mean
 
 import numpy as np
 import pytest
 
-from ttc.estimators import vote_at_k
 from ttc.statistics import (
     bootstrap_means,
     clopper_pearson,
@@ -15,13 +13,11 @@ from ttc.statistics import (
     holm,
     interval,
     intervals,
-    jackknife_variance,
     mcnemar_p,
     paired_difference,
     sign_flip_p,
     standard_error,
     t_interval,
-    variance_split,
 )
 
 
@@ -188,38 +184,6 @@ def test_areas_are_mean_heights_over_the_common_range_of_log_cost():
         curve_areas([[1, 2], [4, 8]], [[0, 1], [0, 1]])
     with pytest.raises(ValueError, match="positive and rising"):
         curve_areas([[1, 1]], [[0, 1]])
-
-
-def test_the_jackknife_of_a_mean_is_its_textbook_variance():
-    credits = [1, 0, 0, 1, 1, 0, 0, 0]
-    found = jackknife_variance(lambda kept: mean(credits[i] for i in kept), 8)
-    assert found == pytest.approx(np.var(credits, ddof=1) / 8)
-
-
-def test_variance_of_identical_questions_is_all_sampling():
-    rng = np.random.default_rng(2)
-    estimates, jackknifes = [], []
-    for _ in range(300):
-        answers = rng.choice(["A", "B", "C"], size=32, p=[0.5, 0.3, 0.2]).tolist()
-        credits = [float(answer == "A") for answer in answers]
-        estimates.append(vote_at_k(answers, credits, 4))
-        drop = {name: vote_at_k(*without(answers, credits, name), 4) for name in set(answers)}
-        jackknifes.append(jackknife_variance(lambda kept, a=answers, d=drop: d[missing(a, kept)], 32))
-    split = variance_split(estimates, jackknifes, k=4, n=32)
-    assert split.sampling == pytest.approx(np.var(estimates, ddof=1), rel=0.3)
-    assert split.questions < 0.3 * split.sampling
-    assert not split.sampling_is_bound
-    assert variance_split(estimates, jackknifes, k=8, n=32).sampling_is_bound
-
-
-def without(answers, credits, name):
-    at = answers.index(name)
-    return answers[:at] + answers[at + 1 :], credits[:at] + credits[at + 1 :]
-
-
-def missing(answers, kept):
-    (left_out,) = set(range(len(answers))) - set(kept)
-    return answers[left_out]
 
 
 @pytest.mark.parametrize("values", [[], [0.1, 0.2, 0.3]])
