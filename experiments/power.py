@@ -87,7 +87,7 @@ def power(first: Entry, second: Entry | None, *, correlation: float = 0.5, diffe
         correlation: assumed; read only without a second.
 
     Raises:
-        UserError: fewer than two clusters of questions that both have, or the difference is the same on all of them.
+        UserError: fewer than two clusters of questions that both have, or all of these have the same difference.
     """
     asked, _ = folder.read_outcomes(first.run)
     columns = [_credits(side, folder.read_outcomes(side.run)[1]) for side in (first, second) if side]
@@ -98,21 +98,22 @@ def power(first: Entry, second: Entry | None, *, correlation: float = 0.5, diffe
             f"runs {first.run} and {second.run if second else first.run}: {len(shared)} questions in common; too few"
         )
     credits = [np.array([column[q.id] for q in shared]) for column in columns]
+    difference = credits[0] - credits[1] if second else credits[0]
+    error = statistics.standard_error(difference, clusters)
+    if not error:
+        names = " minus ".join(side.name for side in (first, second) if side)
+        raise UserError(
+            f"run {first.run}: {names} is the same on all {len(shared)} questions, so nothing tells how much a difference "
+            "would vary; name strategies that differ, or a larger run"
+        )
     if second is None:
-        error = statistics.standard_error(credits[0], clusters) * math.sqrt(2 * (1 - correlation))
+        error *= math.sqrt(2 * (1 - correlation))
         split = at_best = None
     else:
-        difference = credits[0] - credits[1]
-        error = statistics.standard_error(difference, clusters)
         correlation = _correlation(credits[0], credits[1])
         split = _split([first, second], [q.id for q in shared], difference)
         spread = float(np.var(difference, ddof=1))
-        at_best = None if split is None or not spread else 2.80 * error * math.sqrt(min(1.0, split.questions / spread))
-    if not error:
-        raise UserError(
-            f"run {first.run}: {' minus '.join(side.name for side in (first, second) if side)} is the same on all {len(shared)} "
-            "questions, so nothing tells how much a difference would vary; name strategies that differ, or a larger run"
-        )
+        at_best = None if split is None else 2.80 * error * math.sqrt(min(1.0, split.questions / spread))
     detectable = 2.80 * error
     needed = {size: math.ceil(len(shared) * (detectable / size) ** 2) for size in differences}
     units = len(statistics.cluster_sums(credits[0][:, None], clusters)[1])

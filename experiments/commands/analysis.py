@@ -94,7 +94,7 @@ def _power_table(found: "Power") -> "Table":
     shown.add_row("smallest difference found", f"{100 * found.detectable:.1f} points")
     if found.split and found.detectable_at_best is not None:
         whole = found.split.questions + found.split.sampling
-        shown.add_row("share of the variance from sampling", f"{100 * found.split.sampling / whole:.0f} %" if whole else "none")
+        shown.add_row("share of the variance from sampling", f"{100 * found.split.sampling / whole:.0f} %")
         shown.add_row("smallest found with endless samples", f"{100 * found.detectable_at_best:.1f} points")
     for size, questions in found.needed.items():
         shown.add_row(f"questions to find {100 * size:g} points", f"{questions:,}")
