@@ -154,23 +154,16 @@ class Curves:
 def check_fields(questions: Sequence[Question], fields: Iterable[str]) -> None:
     """Refuse a field that no question has, naming those there are."""
     for field in fields:
-        if not any(values_of(question, field) for question in questions):
+        if not any(question.values(field) for question in questions):
             known = sorted({name for question in questions for name in question.fields})
             raise UserError(f"no question has the field {field!r}; fields there are: {', '.join(known) or 'none'}")
-
-
-def values_of(question: Question, field: str) -> tuple[str, ...]:
-    """The values of a field, none or several; a question with several counts once under each."""
-    value = question.fields.get(field, ())
-    values = (value,) if isinstance(value, str) else value
-    return tuple(one for one in dict.fromkeys(values) if one)
 
 
 def rows_of(questions: Sequence[Question], field: str) -> dict[str, list[int]]:
     """Value of a field -> numbers of the questions that have it, in the order of levels."""
     rows: dict[str, list[int]] = {}
     for row, question in enumerate(questions):
-        for value in values_of(question, field):
+        for value in question.values(field):
             rows.setdefault(value, []).append(row)
     return {value: rows[value] for value in sorted(rows, key=level_order)}
 

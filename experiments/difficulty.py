@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from experiments import folder
-from experiments.curves import Curves, curves, values_of
+from experiments.curves import Curves, curves
 from experiments.gaps import Estimate, LevelGap, level_gaps
 from experiments.halves import Halves
 from experiments.panel import Outcomes, Panel
@@ -89,9 +89,9 @@ def analyse(
     facts, tariffs = manifest["strategies"], read_tariffs(manifest)
     golds = frozenset(name for name, strategy in facts.items() if strategy["uses_gold"])
     oracles = {name: strategy["oracle"] for name, strategy in facts.items() if strategy["oracle"]}
-    questions, field = asked, by or ("" if bins or not any(values_of(q, LEVEL) for q in asked) else LEVEL)
+    questions, field = asked, by or ("" if bins or not any(q.values(LEVEL) for q in asked) else LEVEL)
     if field:
-        labels = {q.id: values[0] for q in asked if (values := values_of(q, field))}
+        labels = {q.id: values[0] for q in asked if (values := q.values(field))}
         levels = labels, labels
     else:
         field, levels = BIN, crossfit(asked, credits, bins or 5)
@@ -107,7 +107,7 @@ def analyse(
         seed=seed,
     )
     names = tuple(group.value for group in found.by(field))
-    rows = {level: [row for row, q in enumerate(questions) if level in values_of(q, field)] for level in names}
+    rows = {level: [row for row, q in enumerate(questions) if level in q.values(field)] for level in names}
     easy, hard = ("Easy", "Hard") if {"Easy", "Hard"} <= rows.keys() else (names[0], names[-1])
     panel = Panel.build(questions, outcomes, tariffs.strategies)
     gaps = level_gaps(panel, rows[easy], rows[hard], skip=golds, draws=draws, seed=seed) if easy != hard else ()

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.curves import Curves, level_order, values_of
+from experiments.curves import Curves, level_order
 from experiments.panel import Outcomes
 from experiments.pictures import media_key, pictures
 from ttc.grading import Graded
@@ -115,7 +115,7 @@ def choices(questions: Sequence[Question], fields: Sequence[str]) -> list[dict[s
     """For each field with at least two values, those values in order."""
     found = []
     for field in fields:
-        values = sorted({value for question in questions for value in values_of(question, field)}, key=level_order)
+        values = sorted({value for question in questions for value in question.values(field)}, key=level_order)
         found.append({"field": field, "values": values})
     return found
 
@@ -146,7 +146,7 @@ def _last_credit(points: Sequence[tuple[int, Any]]) -> float | None:
 def _row(question: Question, draws: Mapping[str, Graded], credits: list[float | None], fields: Sequence[str]) -> dict[str, Any]:
     return {
         "id": question.id,
-        "values": [values_of(question, field) for field in fields],
+        "values": [question.values(field) for field in fields],
         "words": " ".join((question.text, *question.options))[:SEARCHED],
         "credits": credits,
         "drawn": sum(len(one.samples) for one in draws.values()),
@@ -157,7 +157,7 @@ def _row(question: Question, draws: Mapping[str, Graded], credits: list[float | 
 
 
 def _detail(question: Question, gold: Gold | None, draws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    values = {field: " / ".join(values_of(question, field)) for field in question.fields}
+    values = {field: " / ".join(question.values(field)) for field in question.fields}
     named = [f"{field} {value}" if value.isdigit() else value for field, value in values.items() if value]
     return {
         "facts": list(dict.fromkeys([question.question_type, *named])),

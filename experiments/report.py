@@ -16,7 +16,7 @@ import yaml
 
 from experiments import figures
 from experiments.axes import AXES
-from experiments.curves import Curves, Entrant, Point, values_of
+from experiments.curves import Curves, Entrant, Point
 from experiments.exhibits import GradedDraws, choices, exhibits, packed, status_table
 from experiments.gaps import Change, Estimate
 from experiments.numbers import percent, short, signed
@@ -225,7 +225,7 @@ def words(field: str) -> str:
 
 
 def _has(exam: Exam, field: str) -> bool:
-    return len({value for question in exam.questions for value in values_of(question, field)}) > 1
+    return len({value for question in exam.questions for value in question.values(field)}) > 1
 
 
 def _tiles(found: Curves, manifest: Mapping[str, Any], best: tuple[Entrant, Point] | None) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from experiments.curves import level_order, values_of
+from experiments.curves import level_order
 from ttc import answers as reading
 from ttc.errors import UserError
 from ttc.judges.rules import Rules
@@ -224,7 +224,7 @@ def _interval(correct: Sequence[bool], clusters: Sequence[str]) -> tuple[float, 
 def _groups(rows: Sequence[Row], rule: Rule, field: str) -> Iterator[tuple[str, Tally]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        for value in values_of(row.reply.question, field):
+        for value in row.reply.question.values(field):
             groups.setdefault(value, []).append(row)
     for value in sorted(groups, key=level_order):
         yield value, _tally(groups[value], rule)
@@ -245,7 +245,7 @@ def _notes(rows: Sequence[Row], rules: Sequence[Rule], by: Sequence[str]) -> Ite
     if hidden:
         yield f"{hidden} rows have no gold answer; they count as wrong"
     for name in by:
-        values = [values_of(row.reply.question, name) for row in rows]
+        values = [row.reply.question.values(name) for row in rows]
         if several := sum(len(found) > 1 for found in values):
             yield f"by {name}: {several} rows have several values and count under each"
         if without := sum(not found for found in values):

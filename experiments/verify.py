@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from experiments.curves import values_of
 from experiments.evidence import Evidence, Gathering
 from experiments.freeze import answer_auroc, by_aggregation, freeze
 from experiments.probing import probe
@@ -226,15 +225,15 @@ def _groups(questions: Sequence[Question], held_out: tuple[str, str] | None) -> 
     yield "all", {question.id for question in questions}
     if held_out is not None:
         field, value = held_out
-        apart = {question.id for question in questions if value in values_of(question, field)}
+        apart = {question.id for question in questions if value in question.values(field)}
         if not apart:
             raise UserError(f"--held-out {field}={value}: no question of this run has it")
         yield f"held out: {value}", apart
         yield f"all but {value}", {question.id for question in questions} - apart
     for field in FIELDS:
-        values = dict.fromkeys(value for question in questions for value in values_of(question, field))
+        values = dict.fromkeys(value for question in questions for value in question.values(field))
         for value in values if len(values) > 1 else ():
-            yield value, {question.id for question in questions if value in values_of(question, field)}
+            yield value, {question.id for question in questions if value in question.values(field)}
 
 
 def _gains(evidence: Evidence, credits: Credits, groups: Sequence[tuple[str, set[str]]]) -> Iterator[GroupGains]:

@@ -80,17 +80,12 @@ def _counts(question: Question) -> list[float]:
 
 
 def _indicators(questions: Sequence[Question], fields: Sequence[str]) -> FloatArray:
-    held = [[(name, value) for name in fields for value in _values(question, name)] for question in questions]
+    held = [[(name, value) for name in fields for value in question.values(name)] for question in questions]
     column = {item: place for place, item in enumerate(sorted({item for row in held for item in row}))}
     table = np.zeros((len(questions), len(column)))
     for row, items in enumerate(held):
         table[row, [column[item] for item in items]] = 1
     return table
-
-
-def _values(question: Question, name: str) -> Sequence[str]:
-    value = question.fields.get(name, ())
-    return (value,) if isinstance(value, str) else value
 
 
 def _behaviour(tried: Tried) -> list[float]:

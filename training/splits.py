@@ -139,12 +139,12 @@ def leave_one_out(
     seed: int = 0,
     dev: float = 0.1,
 ) -> list[Fold]:
-    """One fold for each value of a field: its questions are the test, what shares a group with them is dropped.
+    """One fold for each value of a field: the questions that have it are the test, what shares a group with them is dropped.
 
     Raises:
         UserError: no question has the field.
     """
-    values = sorted({str(question.fields[by]) for question in questions if by in question.fields})
+    values = sorted({value for question in questions for value in question.values(by)})
     if not values:
         raise UserError(f"by={by!r}: no question has this field; fields are {sorted({*questions[0].fields})}")
     names = groups(questions)
@@ -160,7 +160,7 @@ def _left_out(
     seed: int,
     dev: float,
 ) -> Fold:
-    test = {key_of(question) for question in questions if question.fields.get(by) == value}
+    test = {key_of(question) for question in questions if value in question.values(by)}
     tested = {names[key] for key in test}
     rest = sorted({name for name in names.values() if name not in tested})
     for_dev = set(Random(f"{seed} {value}").sample(rest, round(dev * len(rest))))

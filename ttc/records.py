@@ -65,6 +65,12 @@ class Question:
         """The option letters, `A` first."""
         return LETTERS[: len(self.options)]
 
+    def values(self, field: str) -> tuple[str, ...]:
+        """The values of a field, none or several; a question with several counts once under each."""
+        value = self.fields.get(field, ())
+        values = (value,) if isinstance(value, str) else value
+        return tuple(one for one in dict.fromkeys(values) if one)
+
 
 @dataclass(frozen=True, slots=True)
 class Gold:

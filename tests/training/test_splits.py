@@ -120,6 +120,13 @@ def test_what_shares_a_group_with_the_field_left_out_is_dropped_and_counted():
     assert fold.dropped["shares a group with test"] == 1
 
 
+def test_a_question_with_several_values_of_the_field_is_left_out_with_each():
+    questions = [replace(asked(id), fields={"img_type": kinds}) for id, kinds in (("a", ("Chart", "Table")), ("b", ("Chart",)))]
+    chart, table = leave_one_out([*questions, asked("c")], {}, by="img_type", dev=0)
+    assert (chart.of("test"), chart.of("train")) == ([("mmmu", "a"), ("mmmu", "b")], [("mmmu", "c")])
+    assert (table.of("test"), table.of("train")) == ([("mmmu", "a")], [("mmmu", "b"), ("mmmu", "c")])
+
+
 def test_a_field_that_no_question_has_and_impossible_shares_are_refused():
     with pytest.raises(UserError, match="no question has this field"):
         leave_one_out([asked("a", subject="X")], {}, by="discipline")
