@@ -22,7 +22,7 @@ from training.splits import Fold, groups, leave_one_out, manifest, random_fold, 
 from ttc.bank import Bank
 from ttc.benchmarks import AnyBenchmark
 from ttc.errors import UserError
-from ttc.records import Gold, Question
+from ttc.records import Exam, Gold, Question
 
 SIDES = ("train", "dev", "test")
 
@@ -72,11 +72,12 @@ def build(corpus: Corpus, out: Path) -> list[str]:
     """Write all folds below a folder; tell one line about each side.
 
     Raises:
-        UserError: an exam cannot be read, or none has an explanation and no natural errors are asked for.
+        UserError: an exam cannot be read, two give one question other answers, or none has an explanation and no natural errors
+            are asked for.
         BackendUnavailable: the model cannot be asked; the same call goes on.
     """
     exams = [benchmark.load() for benchmark in corpus.benchmarks]
-    golds = {id: gold for exam in exams for id, gold in exam.golds.items()}
+    golds = _golds(exams)
     right = [chain for exam in exams for chain in gold_chains(exam)]
     if not (right or corpus.natural):
         names = ", ".join(exam.name for exam in exams)
@@ -111,6 +112,18 @@ def build(corpus: Corpus, out: Path) -> list[str]:
         manifests.append(manifest(fold, sides))
     write_manifest(out / "manifest.json", manifests)
     return lines
+
+
+def _golds(exams: Sequence[Exam]) -> dict[str, Gold]:
+    """By question id. Raises UserError where two exams have other answers under one id, as MMMU and MMMU-Pro may."""
+    found: dict[str, Gold] = {}
+    for exam in exams:
+        for id, gold in exam.golds.items():
+            if found.setdefault(id, gold).answers != gold.answers:
+                raise UserError(
+                    f"benchmarks: question {id} of {exam.name} has another answer in an exam before it; leave one out"
+                )
+    return found
 
 
 def _folds(corpus: Corpus, questions: Sequence[Question], golds: Mapping[str, Gold]) -> list[Fold]:

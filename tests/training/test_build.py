@@ -41,6 +41,15 @@ def test_sides_hold_right_and_wrong_chains_of_different_questions(tmp_path):
     assert {side: entry["chains"] for side, entry in fold["sides"].items()} == {side: len(one) for side, one in sides.items()}
 
 
+def test_two_exams_with_other_answers_under_one_id_are_refused(tmp_path):
+    content = written(tmp_path)
+    rows = (tmp_path / "own.jsonl").read_text().replace('"gold": "3"', '"gold": "4"')
+    (tmp_path / "other.jsonl").write_text(rows)
+    other = {"kind": "jsonl", "path": str(tmp_path / "other.jsonl"), "name": "other"}
+    with pytest.raises(UserError, match="question q3 of other has another answer"):
+        build(validate({"benchmarks": [*content["benchmarks"], other]}, "x"), tmp_path / "out")
+
+
 def test_the_same_config_writes_the_same_files(tmp_path):
     config = validate(written(tmp_path), "x")
     build(config, tmp_path / "a")
