@@ -120,7 +120,7 @@ def level_gaps(
     # one pass for all axes: to resample costs more than to sum, and every difference is paired
     means = [_Means(panel, group, axes) for group in (easy, hard)]
     rows = sorted({*easy, *hard})
-    clusters = [panel.clusters[row] or f"alone {row}" for row in rows]
+    clusters = [panel.clusters[row] for row in rows]
     table_QX = np.hstack([mean.table_QX for mean in means])[rows]
     drawn_DX = statistics.bootstrap_means(table_QX, clusters, draws=draws, seed=seed)
     width = means[0].table_QX.shape[1]

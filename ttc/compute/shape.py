@@ -147,10 +147,6 @@ class ModelShape:
         """
         return self.vision_flops(image_tokens, spans) + self.prefill_flops(tokens, read_positions)
 
-    def simple_flops(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """The usual estimate, 2 FLOPs per weight and token, without attention and images."""
-        return 2 * (self.weights + self.head_weights) * (prompt_tokens + completion_tokens)
-
     def kv_bytes_per_token(self, bytes_per_value: int = 2) -> int:
         """Keys and values of all layers."""
         return 2 * self.layers * self.kv_heads * self.head_dim * bytes_per_value

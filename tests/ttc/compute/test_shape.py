@@ -209,7 +209,6 @@ def test_the_causal_figure_equals_a_count_by_hand():
     assert shape.prefill_flops(5) == 2 * weights * 5 + 2 * 100 * 48 + 4 * 60 * 3 * pairs
     assert shape.decode_flops(3, 5) == 2 * (weights + 100 * 48) * 2 + 4 * 60 * 3 * (6 + 7)
     assert shape.decode_flops(1, 5) == shape.decode_flops(0, 5) == 0
-    assert shape.simple_flops(5, 3) == 2 * (weights + 4800) * 8
 
 
 def test_the_causal_figure_is_the_counters_minus_the_masked_half():
