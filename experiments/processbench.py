@@ -179,6 +179,8 @@ def _rows(
     for source in [ALL, *(sources if len(sources) > 1 else ())]:
         mine = [one for chain, one in judged if source in (ALL, chain.question.fields["subset"])]
         known = [one for one in mine if one is not None]
+        if source != ALL and not known:
+            continue
         yield Row(
             verifier=name,
             erroneous=sum(False in one.labels for one in known) / len(known) if known else 0.0,

@@ -62,8 +62,8 @@ def _table(bench: "Bench") -> "Table":
         found = row.steps
         cells = [escape(row.verifier), "" if found.group == ALL else escape(found.group), f"{found.replies:,}"]
         cells += [percent(row.erroneous), ranged(found.auroc), share(found.first_error), share(row.passed)]
-        cells += [ranged(found.process_f1), ranged(found.macro_f1), number(row.sources_macro_f1), ranged(found.negative_f1)]
-        shown.add_row(*cells)
+        macro, negative = (one.mean if one else None for one in (found.macro_f1, found.negative_f1))
+        shown.add_row(*cells, ranged(found.process_f1), *map(number, (macro, row.sources_macro_f1, negative)))
     for one in bench.baselines:
         cells = [number(one.auroc), "", "", number(one.process_f1), number(one.macro_f1), "", ""]
         shown.add_row(f"baseline: {one.baseline}", "", "", "", *cells, style="dim")
