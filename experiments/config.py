@@ -80,6 +80,12 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         asking = [*live, *(strategy.kind for strategy in self.parallel if strategy.draw.shuffled is not None)]
         if self.backend.kind == "replay" and asking:
             raise ValueError(f"{asking[0]} has prompts of its own, and a replay has whole replies to one only; leave it out")
+        growing = [strategy.kind for strategy in self.strategies if getattr(strategy, "continues", False)]
+        if growing and not getattr(self.backend, "continues", True):
+            raise ValueError(
+                f"{growing[0]} goes on from the tokens of a reply, which backend {self.backend.kind} cannot; "
+                "use vllm or transformers, or leave it out"
+            )
         if self.placement is not None and live:
             raise ValueError(f"{live[0]} draws as it goes and needs the engine in this process; leave placement out")
         if absent := self.frozen.keys() - self.verifiers.keys():

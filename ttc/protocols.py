@@ -52,7 +52,8 @@ class Engine(Protocol):
 
 
 class Backend(Protocol):
-    """Config of an engine: cheap to hold, heavy to open. One whose `reads_media` is False is given no images.
+    """Config of an engine: cheap to hold, heavy to open. One whose `reads_media` is False is given no images, and one whose
+    `continues` is False no strategy whose `continues` is True: it cannot go on from the tokens of a reply.
 
     One that works on devices of ours has `devices`, their number: its device time is then kept with its samples.
     """

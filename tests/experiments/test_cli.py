@@ -45,6 +45,10 @@ SURE_INSIDE = {
 }
 
 
+API = {"backend": {"kind": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}
+STEPWISE = {"verifiers": {"told": {"kind": "scripted"}}, "strategies": [{"kind": "beam_search", "verifier": "told"}]}
+
+
 @pytest.mark.parametrize(
     ("changes", "arguments", "words"),
     [
@@ -58,6 +62,9 @@ SURE_INSIDE = {
         ({"ks": [1, 16]}, [], ["k=16", "1..8", "lower k or raise n"]),
         ({"backend": {"kind": "transformers", "model": "no/such/folder"}}, [], ["no/such/folder"]),
         ({"benchmark": {"kind": "mmmu", "path": "/no/such/place"}}, [], ["/no/such/place"]),
+        ({**API, **STEPWISE}, [], ["beam_search", "backend openai cannot", "use vllm or transformers"]),
+        ({**API, **STEPWISE}, ["--dry-run"], ["beam_search", "backend openai cannot", "use vllm or transformers"]),
+        ({**API, "strategies": [{"kind": "budget_forcing"}]}, ["--dry-run"], ["budget_forcing", "backend openai cannot"]),
         ({"benchmark": {"kind": "pocket", "split": "test"}}, [], ["prompt_chosen_by"]),
         ({"grid": {"sampling.temperature": [0.5, -1]}}, [], ["temperature=-1", "sampling.temperature", "-1"]),
         ({}, ["sampling.temperature=.inf"], ["sampling.temperature", "finite"]),

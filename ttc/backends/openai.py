@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 class OpenAI(BaseModel, frozen=True, extra="forbid"):
     """Chat completions over HTTP. The key comes from the environment and is never written anywhere."""
 
+    continues: ClassVar[bool] = False
     kind: Literal["openai"] = "openai"
     model: str
     """Name of the model at the server."""

@@ -35,6 +35,7 @@ class BudgetForcing(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: int | None = Field(default=None, gt=0)
     """Completion tokens after which nothing further is drawn."""
     uses_gold: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     size: ClassVar[str] = "min_thinking"
     """The setting in which the points of its curve differ, where they have no `budget_tokens`."""
 

@@ -70,6 +70,8 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: int | None = Field(default=None, gt=0)
     """Policy and verifier tokens after which no further round begins; the last one may go beyond."""
     uses_gold: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
+    """It goes on from the tokens of a reply, which not every backend can."""
     size: ClassVar[str]
     """The setting in which the points of its curve differ, where they have no `budget_tokens`."""
 
