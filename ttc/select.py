@@ -31,17 +31,19 @@ def eligible(classes: Sequence[Hashable], scores: Sequence[float | None]) -> lis
     return [None if answer is None else -inf if score is None else score for answer, score in pairs]
 
 
+def ranked(scores: Sequence[float | None]) -> list[int]:
+    """The places of the scores, the highest first; ties go to the earlier, and one without a score loses to any."""
+    return sorted(range(len(scores)), key=lambda i: (scores[i] is not None, scores[i] or 0.0), reverse=True)
+
+
 def best(scores: Sequence[float | None]) -> int | None:
     """First sample of the highest score. One without a score loses to any; where all lack one it is the first sample."""
-    if not len(scores):
-        return None
-    return max(range(len(scores)), key=lambda i: (scores[i] is not None, scores[i] or 0.0, -i))
+    return next(iter(ranked(scores)), None)
 
 
 def top(scores: Sequence[float | None], m: int) -> list[float | None]:
     """The scores, with None for all but the m highest; ties go to the earlier."""
-    ranked = sorted(range(len(scores)), key=lambda i: (scores[i] is not None, scores[i] or 0.0, -i), reverse=True)
-    kept = set(ranked[:m])
+    kept = set(ranked(scores)[:m])
     return [score if i in kept else None for i, score in enumerate(scores)]
 
 

@@ -77,10 +77,9 @@ async def search(
 
 def best(chains: Iterable[Chain], width: int) -> list[Chain]:
     """The `width` chains with the highest scores, best first; equal chains count once, ties go to the earlier."""
-    different = list({chain.ids: chain for chain in reversed(list(chains))}.values())[::-1]
-    ranked: list[Chain] = []
-    while different and len(ranked) < width:
-        winner = select.best([chain.score for chain in different])
-        assert winner is not None
-        ranked.append(different.pop(winner))
-    return ranked
+    different: dict[tuple[int, ...], Chain] = {}
+    for chain in chains:
+        different.setdefault(chain.ids, chain)
+    scored = list(different.values())
+    ranked = select.ranked([chain.score for chain in scored])
+    return [scored[place] for place in ranked[:width]]

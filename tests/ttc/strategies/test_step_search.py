@@ -143,6 +143,8 @@ def test_a_step_without_a_score_loses_to_any(tmp_path):
 def test_equal_chains_are_one_and_the_earlier_of_two_equal_scores_wins():
     chains = [Chain(Sample("", i, "q", ""), ids, score=score) for i, (ids, score) in enumerate(_RANKED)]
     assert [chain.reply.index for chain in best(chains, 3)] == [2, 0, 4]
+    copied = [Chain(Sample("", i, "q", ""), ids, score=0.5) for i, ids in enumerate([(1,), (2,), (1,)])]
+    assert [chain.reply.index for chain in best(copied, 2)] == [0, 1]  # a copy behind it costs the first no place
 
 
 _RANKED = [((1,), 0.5), ((1,), 0.5), ((2,), 0.9), ((3,), None), ((4,), 0.5)]
