@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from ttc.bank import Bank
+from ttc.scoring import verifier_id
+from verifiers import Scripted, frozen
 
 VERIFIERS = {
     "good": {"kind": "scripted", "scores": {"right": 0.9, "of\ntwo lines": 0.9, "wrong": 0.1}},
@@ -68,6 +70,20 @@ def test_process_f1_is_the_harmonic_mean_on_the_benchs_own_steps_and_a_second_ca
     assert stored == 24
     assert ttc("processbench", config, tmp_path / "gsm8k.json").code == 0
     assert Bank(tmp_path / "bank").stats().scores == stored
+
+
+def test_a_threshold_frozen_on_dev_is_used_and_refused_to_another_verifier(tmp_path, ttc, config):
+    dev = frozen.Dev(benchmark="own", split="dev", fingerprint="f", questions=(), replies=1, hash="h")
+    for name, settings in VERIFIERS.items():
+        identity = verifier_id(Scripted.model_validate(settings))
+        frozen.write(tmp_path / f"{name}.json", frozen.Frozen(verifier=identity, step_threshold=0.85, dev=dev))
+    found = ttc("processbench", config, tmp_path / "gsm8k.json", "--frozen", tmp_path, "--json", tmp_path / "found.json")
+    assert (found.code, "nothing was chosen" in found.out) == (0, False)
+    [bench] = json.loads((tmp_path / "found.json").read_text())
+    assert len({row["steps"]["process_f1"]["mean"] for row in bench["rows"]}) == 1
+    (tmp_path / "good.json").replace(tmp_path / "lenient.json")
+    config.write_text(yaml.safe_dump({"verifiers": {"lenient": VERIFIERS["lenient"]}, "bank": str(tmp_path / "bank")}))
+    assert "and this verifier is" in ttc("processbench", config, tmp_path / "gsm8k.json", "--frozen", tmp_path).err
 
 
 def test_the_visual_bench_is_told_by_its_rows_pooled_and_by_source(tmp_path, ttc, config):

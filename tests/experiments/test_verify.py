@@ -113,8 +113,12 @@ def test_labels_of_steps_come_from_a_file_of_chains_and_synthetic_ones_stand_apa
     assert groups["all"]["replies"] == groups["origin: natural"]["replies"] == len(lines) - 1
     assert (groups["origin: perturbed"]["replies"], groups["origin: perturbed"]["process_f1"]) == (1, None)
     assert {row["kind"] for row in card["kinds"]} == {"logic"}
-    shares = {level: groups[level]["wrong"] for level in ("Easy", "Hard")}
-    assert all(0 < share < 1 for share in shares.values())
+    for level in ("Easy", "Hard"):  # the base rate moves with the level, so it stands beside what is told of each
+        assert 0 < groups[level]["wrong"] < 1
+        assert groups[level]["auroc"]["mean"] == groups[level]["process_f1"]["mean"] == 1
+        shown = next(line for line in found.out.splitlines() if line.split()[:1] == [level])
+        assert shown.split()[2:4] == [f"{100 * groups[level]['wrong']:.1f}", "1.000"]
+    assert groups["Easy"]["wrong"] != groups["Hard"]["wrong"]
     assert groups["Easy"]["replies"] + groups["Hard"]["replies"] == groups["all"]["replies"]
 
 
