@@ -7,7 +7,7 @@ cover about 90 % in place of 95 % with 8 to 15 clusters and 94 % with 30, which 
 Axes: Q questions, C clusters, K columns (budgets, methods), D draws.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -57,15 +57,18 @@ def bootstrap_means(values_QK: ArrayLike, clusters: Sequence[Hashable], *, draws
     All columns share the drawn clusters, so differences between columns are paired.
     """
     sums_CK, sizes_C = cluster_sums(values_QK, clusters)
-    count = len(sizes_C)
+    blocks = resamples(len(sizes_C), draws=draws, seed=seed)
+    return np.concatenate([(times_DC @ sums_CK) / (times_DC @ sizes_C)[:, None] for times_DC in blocks])
+
+
+def resamples(count: int, *, draws: int = DRAWS, seed: int = 0) -> Iterator[FloatArray]:
+    """times_DC: how often each of `count` clusters is drawn, with replacement, as many as there are; block by block."""
     rng = np.random.default_rng(seed)
-    blocks = []
-    for start in range(0, draws, max(1, CELLS // count)):
-        rows = min(max(1, CELLS // count), draws - start)
+    most = max(1, CELLS // count)
+    for start in range(0, draws, most):
+        rows = min(most, draws - start)
         picks = rng.integers(0, count, (rows, count), dtype=np.int32) + np.arange(rows)[:, None] * count
-        times_DC = np.bincount(picks.ravel(), minlength=rows * count).reshape(rows, count).astype(float)
-        blocks.append((times_DC @ sums_CK) / (times_DC @ sizes_C)[:, None])
-    return np.concatenate(blocks)
+        yield np.bincount(picks.ravel(), minlength=rows * count).reshape(rows, count).astype(float)
 
 
 def intervals(

@@ -177,9 +177,8 @@ def resampled(
     code_N = np.array([number.setdefault(unit, len(number)) for unit in units])
     if len(number) == 1:
         return Interval(whole, *bounds, 1, "vacuous")
-    # of an identity, the mean over drawn rows says how often each was drawn
-    times_DC = len(number) * statistics.bootstrap_means(np.eye(len(number)), range(len(number)), draws=draws, seed=seed)
-    drawn = np.array([statistic(times_C[code_N]) for times_C in times_DC])
+    blocks = statistics.resamples(len(number), draws=draws, seed=seed)
+    drawn = np.array([statistic(times_C[code_N]) for times_DC in blocks for times_C in times_DC])
     low, high = np.percentile(drawn[~np.isnan(drawn)], [2.5, 97.5])
     return Interval(whole, float(low), float(high), len(number), "bootstrap")
 
