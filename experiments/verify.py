@@ -138,7 +138,7 @@ def verify(run: Path, options: Options) -> list[Card]:
             evidence = gathering.of(name)
             cards.append(_card(evidence, gathering, _frozen(evidence, options), options))
             if options.freeze and not evidence.verifier.uses_gold:
-                freezing.write(options.freeze / f"{name}.json", freeze(evidence, method=options.method))
+                freeze(evidence, method=options.method).write(options.freeze / f"{name}.json")
     _write(run / "verify.json", to_json(cards))
     from experiments.verify_page import page
 

@@ -54,12 +54,13 @@ def read_sealed(path: Path, form: type[File], *, what: str, writer: str, made: s
         UserError: there is none, it is something else, or it was edited.
     """
     try:
-        found = form.model_validate_json(path.read_text(encoding="utf-8"))
+        found = form.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UserError(f"{what} {path}: {error.strerror}; `{writer}` writes such a file") from error
-    except (ValidationError, UnicodeDecodeError) as error:
-        first = str(error).splitlines()[0]
-        raise UserError(f"{what} {path}: not what `{writer}` writes ({first}); name a file that it wrote") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = ": ".join([*map(str, first["loc"]), first["msg"]])
+        raise UserError(f"{what} {path}: not what `{writer}` writes ({wrong}); name a file that it wrote") from error
     if not found.is_intact:
         raise UserError(f"{what} {path}: changed since {made}; run `{writer}` again")
     return found

@@ -13,13 +13,13 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from ttc.bank import Bank, Writer
 from ttc.errors import UserError
 from ttc.records import Question, Reply, StepScores, Usage
 from ttc.scoring import Scoring, verifier_id
-from ttc.sealed import Sealed
+from ttc.sealed import Sealed, read_sealed
 from ttc.select import clipped_logit
 from verifiers.frozen import Dev
 
@@ -85,18 +85,7 @@ class Weights(Sealed, frozen=True, extra="forbid"):
 
 def load_weights(path: Path) -> Weights:
     """Raises UserError where the file is missing, is none of ours, or was changed since."""
-    try:
-        found = Weights.model_validate_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"weights {path}: {error.strerror}; fit the ensemble first") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(
-            f"weights {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; fit the ensemble again"
-        ) from error
-    if not found.is_intact:
-        raise UserError(f"weights {path}: changed since they were fitted; fit the ensemble again")
-    return found
+    return read_sealed(path, Weights, what="weights", writer="ttc ensemble", made="they were fitted")
 
 
 def scored_by(verifier: "AnyVerifier") -> str:

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from ttc.errors import UserError
 from ttc.keys import key_of
 from ttc.records import Question, StepScores
-from ttc.sealed import Sealed
+from ttc.sealed import Sealed, read_sealed
 from verifiers.aggregate import Aggregation, aggregate
 from verifiers.calibrate import Calibrator
 from verifiers.gains import METHODS, Method
@@ -121,29 +121,13 @@ class Frozen(Sealed, frozen=True, extra="forbid"):
         self.dev.refuse(questions, f"frozen file {where}")
 
 
-def write(path: Path, frozen: Frozen) -> None:
-    """Write a sealed file."""
-    frozen.sealed().write(path)
-
-
 def read(path: Path) -> Frozen:
     """Read a file and make sure that it is as it was frozen.
 
     Raises:
         UserError: no such file, of another form, or changed since.
     """
-    try:
-        found = Frozen.model_validate_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"frozen file {path}: {error.strerror}; make it with `ttc verify DEV_RUN --freeze {path}`") from error
-    except (ValidationError, UnicodeDecodeError) as error:
-        first = str(error).splitlines()[0]
-        raise UserError(f"frozen file {path}: not what `ttc verify --freeze` writes ({first}); make it again") from error
-    if not found.is_intact:
-        raise UserError(
-            f"frozen file {path}: changed since it was frozen on {found.dev.benchmark} {found.dev.split}; make it again"
-        )
-    return found
+    return read_sealed(path, Frozen, what="frozen file", writer="ttc verify --freeze", made="it was frozen")
 
 
 def question_hash(question: Question) -> str:

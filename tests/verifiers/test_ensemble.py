@@ -139,9 +139,10 @@ def test_a_fit_is_stored_and_read_again(tmp_path):
     weights = fit_labelled(scores, right.tolist(), data="d" * 64)
     weights.save(tmp_path / "w.json")
     assert load_weights(tmp_path / "w.json") == weights.sealed()
-    (tmp_path / "w.json").write_text("{}")
-    with pytest.raises(UserError, match=r"weights .*w\.json: fitted: Field required"):
-        load_weights(tmp_path / "w.json")
+    for content, wrong in ((b"{}", "fitted: Field required"), (b"\xff", "Invalid JSON")):
+        (tmp_path / "w.json").write_bytes(content)
+        with pytest.raises(UserError, match=rf"weights .*w\.json: not what `ttc ensemble` writes \({wrong}"):
+            load_weights(tmp_path / "w.json")
 
 
 def test_a_fit_that_was_edited_is_refused(tmp_path):

@@ -27,20 +27,20 @@ def gain(method: str, k: int, mean: float) -> DevGain:
 
 def test_a_file_comes_back_as_it_was(tmp_path):
     made = frozen(steps=Temperature(temperature=2), response=Temperature(temperature=0.5), gains=(gain("best_of_n", 4, 0.1),))
-    freezing.write(tmp_path / "new" / "v.json", made)
+    made.sealed().write(tmp_path / "new" / "v.json")
     assert freezing.read(tmp_path / "new" / "v.json") == made.sealed()
 
 
 def test_a_file_that_was_edited_is_refused(tmp_path):
     path = tmp_path / "v.json"
-    freezing.write(path, frozen())
+    frozen().sealed().write(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"step_threshold": 0.7}))
     with pytest.raises(UserError, match=r"v.json: changed since it was frozen"):
         freezing.read(path)
     path.write_text("{}")
     with pytest.raises(UserError, match="not what `ttc verify --freeze` writes"):
         freezing.read(path)
-    with pytest.raises(UserError, match=r"No such file.*ttc verify DEV_RUN --freeze"):
+    with pytest.raises(UserError, match=r"No such file.*ttc verify --freeze"):
         freezing.read(tmp_path / "none.json")
 
 
