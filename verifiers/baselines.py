@@ -50,7 +50,7 @@ def _model(baseline: Baseline):
     if baseline == "length":
         return make_pipeline(FunctionTransformer(_lengths), StandardScaler(), LogisticRegression())
     # signs and numbers are words here: an equation has hardly any others
-    words = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), sublinear_tf=True, min_df=2)
+    words = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), sublinear_tf=True)
     return make_pipeline(words, LogisticRegression(max_iter=1000))
 
 

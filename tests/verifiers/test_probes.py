@@ -223,3 +223,5 @@ def test_style_learned_by_heart_does_not_carry_over_to_other_questions():
 
 def test_too_few_questions_fit_no_baseline():
     assert baselines.predictions("style", ["a", "b"], [True, False], ["q", "q"]) is None
+    once = [f"word{n}" for n in range(40)]
+    assert baselines.predictions("style", once, [n % 2 == 0 for n in range(40)], [n // 2 for n in range(40)]) is not None
