@@ -9,7 +9,8 @@ import yaml
 
 from ttc.bank import Bank
 from ttc.scoring import verifier_id
-from verifiers import Scripted, frozen
+from verifiers import Scripted
+from verifiers.frozen import Dev, Frozen
 
 VERIFIERS = {
     "good": {"kind": "scripted", "scores": {"right": 0.9, "of\ntwo lines": 0.9, "wrong": 0.1}},
@@ -73,10 +74,10 @@ def test_process_f1_is_the_harmonic_mean_on_the_benchs_own_steps_and_a_second_ca
 
 
 def test_a_threshold_frozen_on_dev_is_used_and_refused_to_another_verifier(tmp_path, ttc, config):
-    dev = frozen.Dev(benchmark="own", split="dev", fingerprint="f", questions=(), replies=1, hash="h")
+    dev = Dev(benchmark="own", split="dev", fingerprint="f", questions=(), replies=1, hash="h")
     for name, settings in VERIFIERS.items():
         identity = verifier_id(Scripted.model_validate(settings))
-        frozen.write(tmp_path / f"{name}.json", frozen.Frozen(verifier=identity, step_threshold=0.85, dev=dev))
+        Frozen(verifier=identity, step_threshold=0.85, dev=dev).sealed().write(tmp_path / f"{name}.json")
     found = ttc("processbench", config, tmp_path / "gsm8k.json", "--frozen", tmp_path, "--json", tmp_path / "found.json")
     assert (found.code, "nothing was chosen" in found.out) == (0, False)
     [bench] = json.loads((tmp_path / "found.json").read_text())
