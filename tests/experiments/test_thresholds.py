@@ -120,9 +120,11 @@ def test_a_goal_needs_other_questions():
         asyncio.run(strategy.solve(None))
 
 
-@pytest.mark.parametrize("wanted", ["best", "coverage", "coverage>=2", "accuracy>=0.5", "selective_accuracy>=-1"])
+@pytest.mark.parametrize(
+    "wanted", ["best", "coverage", "coverage>=2", "accuracy>=0.5", "selective_accuracy>=-1", float("nan"), float("inf")]
+)
 def test_what_is_no_goal_is_refused(wanted):
-    with pytest.raises(ValidationError, match="threshold"):
+    with pytest.raises(ValidationError, match="a threshold is a"):
         Rejection(n=1, verifier="v", threshold=wanted)
 
 

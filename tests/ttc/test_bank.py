@@ -539,6 +539,12 @@ def test_stats_count_by_engine_and_model(bank):
     assert found.bytes == sum(path.stat().st_size for path in bank.folder.rglob("*.parquet"))
 
 
+def test_a_bank_that_cannot_be_made_is_refused_before_anything_is_drawn_for_it(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file/bank cannot be made: Not a directory"):
+        Bank(tmp_path / "file" / "bank").writer()
+
+
 def test_a_misspelt_bank_is_not_an_empty_one(bank):
     assert bank.samples([KEY]) == {}
     for ask in (bank.stats, bank.compact, bank.sql):

@@ -7,6 +7,7 @@ A bank is a folder; `parts.py` tells its layout. *Committed* means sealed; a cra
 there twice, and then `Bank.sql` and `Bank.export` tell it once.
 """
 
+import os
 from collections.abc import Collection
 from itertools import groupby
 from pathlib import Path
@@ -36,7 +37,7 @@ class Bank:
     """
 
     def __init__(self, folder: Path | str):
-        """An empty bank where the folder does not exist; it is made when something is written."""
+        """An empty bank where the folder does not exist; the first writer makes it."""
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise UserError(f"bank {self.folder} is a file; name a folder")
@@ -83,6 +84,12 @@ class Bank:
         Raises:
             UserError: the folder cannot be made or written.
         """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"bank {self.folder} cannot be made: {error.strerror}; name another folder") from error
+        if not os.access(self.folder, os.W_OK):
+            raise UserError(f"bank {self.folder} may not be written; change its permissions, or name another folder")
         return Writer(self.folder, run, set(self._requests.keys()), seal_seconds)
 
     def compact(self, *, drop_damaged: bool = False, target_bytes: int = compaction.TARGET_BYTES) -> Compacted:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
@@ -31,12 +32,16 @@ def goal(text: str) -> Goal:
     return Goal("accuracy") if plain else Goal("coverage" if kind == "coverage" else "selective_accuracy", float(least))
 
 
-def _spelled(text: str) -> str:
-    goal(text)
-    return text.replace(" ", "")
+def _spelled(threshold: float | str) -> float | str:
+    if isinstance(threshold, str):
+        goal(threshold)
+        return threshold.replace(" ", "")
+    if not isfinite(threshold):
+        raise ValueError(f"a threshold is a finite number: {threshold} lets every score through, or none")
+    return threshold
 
 
-Threshold = float | Annotated[str, AfterValidator(_spelled)]
+Threshold = Annotated[float | str, AfterValidator(_spelled)]
 """A number; or a goal, for which a run chooses it on other questions than those it is judged on, for every budget."""
 
 
