@@ -25,12 +25,16 @@ class Seeded:
 
     def __init__(self, dispatcher: Dispatcher, seed: int | None) -> None:
         self._dispatcher, self._seed = dispatcher, seed
+        self.drawn: list[Sample] = []
+        """All that strategies asked for, whole replies and parts."""
 
     async def samples(
         self, question: Question, prompt: Prompt, sampling: Sampling, n: int, prefix: tuple[int, ...] = ()
     ) -> list[Sample]:
         """See `ttc.session.Source`."""
-        return await self._dispatcher.samples(question, prompt, sampling, n, prefix, run_seed=self._seed)
+        samples = await self._dispatcher.samples(question, prompt, sampling, n, prefix, run_seed=self._seed)
+        self.drawn += samples
+        return samples
 
     async def token_ids(self, text: str) -> tuple[int, ...]:
         """See `ttc.session.Source`."""
@@ -113,12 +117,13 @@ class Service:
         id = put.question.id
         self._open[id] += 1
         try:
-            session = self._session(put, sampling, asked)
+            source = Seeded(self._dispatcher, asked.seed)
+            session = self._session(put, sampling, source, self.strategies[asked.model])
             try:
                 selection = await self.strategies[asked.model].solve(session)
             except BudgetSpent as spent:
                 selection = Selection(None, reason=str(spent))
-            _check_usable(session.seen)
+            _check_usable(source.drawn)
             return completion(asked.model, session, selection)
         finally:
             self._open[id] -= 1
@@ -132,14 +137,14 @@ class Service:
             del self._answered[id], self._open[id]
             self._dispatcher.forget(id)
 
-    def _session(self, put: Put, sampling: Sampling, asked: Asked) -> Watched:
+    def _session(self, put: Put, sampling: Sampling, source: Seeded, strategy: Any) -> Watched:
         return Watched(
             put.question,
-            Seeded(self._dispatcher, asked.seed),
+            source,
             lambda question, style: put.prompt,
             sampling,
             shape=self._shape,
-            budget_tokens=getattr(self.strategies[asked.model], "budget_tokens", None),
+            budget_tokens=getattr(strategy, "budget_tokens", None),
             verification=self._scoring,
         )
 

@@ -26,6 +26,7 @@ from pyarrow import dataset
 
 from experiments.config import validate
 from experiments.endpoint.app import Server
+from experiments.endpoint.asked import Asked, Refused
 from experiments.endpoint.service import Service
 from ttc.answers.listed import listed_options
 from ttc.bank import Bank
@@ -217,6 +218,21 @@ def test_an_engine_that_cannot_go_on_is_a_503_and_the_end(tmp_path, change, word
         ended.result()
     assert (found.status_code, found.json()["error"]["type"]) == (503, "server_error")
     assert words in str(server.failure)
+
+
+@pytest.mark.parametrize("strategy", [{"kind": "vote", "n": 2}, {"kind": "beam_search", "verifier": "told"}])
+def test_what_the_model_can_never_take_is_refused_whole_replies_or_steps(tmp_path, strategy):
+    body = {"messages": [{"role": "user", "content": CHOICE}]}
+    asked = Asked.read(json.dumps({**body, "model": "any"}).encode()).put(None).question.id
+    backend = {**CONFIG["backend"], "statuses": {asked: "rejected"}}
+    config = validate({**CONFIG, "backend": backend, "strategies": [strategy], "bank": str(tmp_path)}, "test")
+
+    async def ask() -> None:
+        async with Service(config) as service:
+            await service.complete(json.dumps({**body, "model": next(iter(service.strategies))}).encode())
+
+    with pytest.raises(Refused, match="cannot take these messages: the script says rejected"):
+        asyncio.run(ask())
 
 
 def test_another_seed_gets_other_samples_and_what_is_answered_is_let_go(tmp_path):
