@@ -212,8 +212,8 @@ def curves(
         groups += [_group(panel, field, value, members, ceilings, draws, seed) for value, members in rows.items()]
         if not gaps and {"Easy", "Hard"} <= rows.keys():
             levels = rows["Easy"], rows["Hard"]
-            gaps = gaps_at_equal_k(panel, *levels, draws=draws, seed=seed)
-            matched = level_gaps(panel, *levels, axes=COSTS, scales=("accuracy",), draws=draws, seed=seed)
+            both = level_gaps(panel, *levels, scales=("accuracy",), draws=draws, seed=seed)
+            gaps, matched = gaps_at_equal_k(both), tuple(one for one in both if one.axis != "samples")
     entrants = tuple(
         Entrant(name, oracles.get(name, ""), sum(question.id not in found for question in questions), name in golds)
         for name, found in outcomes.items()

@@ -5,7 +5,7 @@ Replies to hard questions are longer, so that equal k is not equal compute: at e
 Q questions, C columns: every (strategy, k), D draws, K budgets of one strategy.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,23 +83,15 @@ class LevelGap:
     """Last gap minus first, paired by resample: below 0 the gap narrows. None for a single budget."""
 
 
-def gaps_at_equal_k(
-    panel: Panel, easy: Sequence[int], hard: Sequence[int], *, draws: int = statistics.DRAWS, seed: int = 0
-) -> tuple[Gap, ...]:
-    """The gap of two groups of rows in accuracy, for every strategy."""
-    resampled_DC = panel.resampled_gaps(easy, hard, draws=draws, seed=seed)
-    gap_C = panel.credit_QC[easy].mean(axis=0) - panel.credit_QC[hard].mean(axis=0)
-    low_C, high_C = np.quantile(resampled_DC, TAILS, axis=0)
-    found = []
-    for name, columns in panel.columns.items():
-        if not columns:
-            continue
-        points = tuple(Difference(k, float(gap_C[c]), float(low_C[c]), float(high_C[c])) for k, c in columns.items())
-        (first, a), (last, b) = min(columns.items()), max(columns.items())
-        low, high = np.quantile(resampled_DC[:, b] - resampled_DC[:, a], TAILS)
-        change = Change(first, last, float(gap_C[b] - gap_C[a]), float(low), float(high))
-        found.append(Gap(name, points, change if first < last else None))
-    return tuple(found)
+def gaps_at_equal_k(found: Iterable[LevelGap]) -> tuple[Gap, ...]:
+    """Those of level gaps that are in accuracy and on the axis of samples."""
+    gaps = []
+    for one in found:
+        if (one.axis, one.scale) == ("samples", "accuracy"):
+            points = tuple(Difference(int(k), at.value, at.low, at.high) for k, at in zip(one.at, one.gaps, strict=True))
+            change = one.change and Change(points[0].k, points[-1].k, one.change.value, one.change.low, one.change.high)
+            gaps.append(Gap(one.strategy, points, change))
+    return tuple(gaps)
 
 
 def level_gaps(

@@ -1,6 +1,6 @@
 """Outcomes of all questions as arrays, and what is averaged and resampled over them.
 
-Q questions, C columns: every (strategy, k), D draws, X any columns.
+Q questions, C columns: every (strategy, k).
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,18 +87,6 @@ class Panel:
         present_QC = ~np.isnan(self.costs["samples"][rows])
         total_C = np.where(present_QC, self.costs[cost][rows], 0.0).sum(axis=0)
         return total_C / np.maximum(present_QC.sum(axis=0), 1)
-
-    def resampled_gaps(self, first: Sequence[int], second: Sequence[int], *, draws: int, seed: int) -> np.ndarray:
-        """Mean credit on the first rows minus that on the second, DC. A draw serves all columns, so differences are paired."""
-        member_Q2 = np.zeros((len(self.clusters), 2))
-        member_Q2[first, 0] = member_Q2[second, 1] = 1
-        rows = np.flatnonzero(member_Q2.any(axis=1)).tolist()
-        member_Q2, credit_QC = member_Q2[rows], self.credit_QC[rows]
-        table_QX = np.hstack([member_Q2, credit_QC * member_Q2[:, :1], credit_QC * member_Q2[:, 1:]])
-        means_DX = statistics.bootstrap_means(table_QX, [self.clusters[row] for row in rows], draws=draws, seed=seed)
-        means_DX = means_DX[(means_DX[:, :2] > 0).all(axis=1)]  # a draw without one of the groups says nothing
-        first_DC, second_DC = np.split(means_DX[:, 2:], 2, axis=1)
-        return first_DC / means_DX[:, :1] - second_DC / means_DX[:, 1:2]
 
 
 def _derived(
