@@ -1,6 +1,5 @@
 """The YAML files: what a run is, how it is overridden on the command line, and how a grid becomes runs."""
 
-import difflib
 import itertools
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from experiments.placement import Placement
 from experiments.tracking import AnyTracking, NoTracking
@@ -21,6 +20,7 @@ from ttc.judges.rules import Rules
 from ttc.prompts import PromptConfig
 from ttc.protocols import ParallelStrategy
 from ttc.records import Sampling
+from ttc.settings import checked, read_yaml
 from ttc.strategies import AnyStrategy
 from verifiers import AnyVerifier, Ensemble
 
@@ -160,40 +160,6 @@ def strategy_name(strategy: Any) -> str:
     return f"{strategy.kind}({inside})" if inside else strategy.kind
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's own rule is that a repeated key silently replaces the first."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.
-
-    Raises:
-        UserError: no such file, no YAML, a key given twice, or not a mapping.
-    """
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
-    except OSError as error:
-        raise UserError(
-            f"config {path}: {error.strerror or error}; give the path of a YAML file, such as those in configs/"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"config {path}: not UTF-8 text at byte {error.start}") from error
-    except yaml.YAMLError as error:
-        raise UserError(f"config {path}: not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise UserError(f"config {path}: expected a mapping of settings, found {type(content).__name__}")
-    return content
-
-
 def override(content: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """The mapping with `a.b.0.c=value` assignments applied; values are read as YAML.
 
@@ -231,39 +197,7 @@ def validate(content: Mapping[str, Any], where: str) -> RunConfig:
     Raises:
         UserError: the first thing that is wrong, with its place, its value and the way out.
     """
-    try:
-        return RunConfig.model_validate(content)
-    except ValidationError as error:
-        raise UserError(f"config {where}: {explain(error)}") from error
-
-
-def explain(error: ValidationError) -> str:
-    """The first error of a validation in one line: where, what, the value."""
-    first = error.errors()[0]
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    place = ".".join(str(part) for part in first["loc"]) or "the whole"
-    value = first.get("input")
-    if first["type"] == "extra_forbidden":
-        return f"unknown key {place!r}{_suggestion(str(first['loc'][-1]), error)}{more}"
-    shown = f", got {value!r}" if isinstance(value, str | int | float | bool) or value is None else ""
-    message = re.sub(r"^Value error, ", "", first["msg"])
-    return f"{place}: {message[0].lower() + message[1:]}{shown}{more}"
-
-
-def _suggestion(key: str, error: ValidationError) -> str:
-    """Known keys are taken from every config model, since the error does not say which one refused."""
-    known: set[str] = set()
-    seen: set[type] = set()
-    stack: list[Any] = [RunConfig]
-    while stack:
-        annotation = stack.pop()
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in seen:
-            seen.add(annotation)  # a verifier may hold verifiers
-            known.update(annotation.model_fields)
-            stack += [field.annotation for field in annotation.model_fields.values()]
-        stack += [argument for argument in getattr(annotation, "__args__", ()) if argument is not annotation]
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    return f"; did you mean {close[0]!r}?" if close else "; see `ttc list` for the settings"
+    return checked(RunConfig, content, f"config {where}")
 
 
 def points(path: Path, assignments: Iterable[str]) -> dict[str, RunConfig]:

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import yaml
-from pydantic import ValidationError
 
 from experiments.annotate import annotators
-from experiments.config import explain as explained
 from experiments.mistakes import Labelled, OpenRun, open_run, write_kinds, wrong_replies
 from training.agreement import kappa
 from training.errors import KINDS, ErrorKind, WrongReply, pocket_kind, ruled
@@ -24,6 +21,7 @@ from training.errors_judge import ErrorJudge
 from ttc.bank import Bank
 from ttc.errors import UserError
 from ttc.records import Exam
+from ttc.settings import checked, read_yaml
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -121,16 +119,9 @@ def _labels(opened: OpenRun, replies: Sequence[WrongReply], options: Options) ->
 
 def read_judge(path: Path) -> ErrorJudge:
     """A judge from its YAML file. Raises UserError where it cannot be read, or says something else."""
-    try:
-        return ErrorJudge.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UserError(
-            f"--labels {path}: use truth, annotations, planted, or the YAML file of a judge ({error.strerror})"
-        ) from error
-    except yaml.YAMLError as error:
-        raise UserError(f"--labels {path}: no YAML ({str(error).splitlines()[0]})") from error
-    except ValidationError as error:
-        raise UserError(f"--labels {path}: {explained(error)}") from error
+    if not path.is_file():
+        raise UserError(f"--labels {path}: use truth, annotations, planted, or the YAML file of a judge; there is no such file")
+    return checked(ErrorJudge, read_yaml(path), f"--labels {path}")
 
 
 def _taught(

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter
 
-from experiments.config import explain, read_yaml
 from training.chains import LabelledChain
 from training.processbench import bench_chains
 from training.splits import apart_from
@@ -18,6 +17,7 @@ from ttc.bank import Bank
 from ttc.errors import UserError
 from ttc.records import Question, Reply, Sample, StepScores
 from ttc.scoring import Scoring, verifier_id
+from ttc.settings import checked, read_yaml
 from ttc.statistics import Interval
 from verifiers import AnyVerifier, frozen
 from verifiers.card import ALL, BaselineRow, StepRow, baseline_rows, mean_of_sources, step_row
@@ -123,10 +123,7 @@ def to_json(benches: Sequence[Bench]) -> str:
 
 
 def _read(path: Path) -> Verifiers:
-    try:
-        return Verifiers.model_validate(read_yaml(path))
-    except ValidationError as error:
-        raise UserError(f"config {path}: {explain(error)}") from error
+    return checked(Verifiers, read_yaml(path), f"config {path}")
 
 
 def _trained_on(path: Path | None) -> list[Question]:

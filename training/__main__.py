@@ -19,10 +19,11 @@ def main(
     ] = None,
 ) -> None:
     """Train a verifier, or go on where a killed run stopped."""
-    from training.config import read, validate
+    from training.config import validate
     from training.run import train
+    from ttc.settings import read_yaml
 
-    train(validate(read(config), str(config)), out or Path("runs/train") / config.stem)
+    train(validate(read_yaml(config), str(config)), out or Path("runs/train") / config.stem)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from training.chain_files import write_chains
 from training.chains import LabelledChain
@@ -23,6 +23,7 @@ from ttc.bank import Bank
 from ttc.benchmarks import AnyBenchmark
 from ttc.errors import UserError
 from ttc.records import Exam, Gold, Question
+from ttc.settings import checked
 
 SIDES = ("train", "dev", "test")
 
@@ -162,9 +163,4 @@ def _summary(chains: Sequence[LabelledChain]) -> str:
 
 def validate(content: Mapping[str, Any], where: str) -> Corpus:
     """A checked config. Raises UserError with the first thing that is wrong."""
-    try:
-        return Corpus.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise UserError(f"config {where}: {place}: {first['msg']}, got {first.get('input')!r:.200}") from error
+    return checked(Corpus, content, f"config {where}")

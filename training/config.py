@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from training.order import Order
 from ttc.backends.checkpoint import Checkpoint
 from ttc.backends.transformers import Transformers
 from ttc.benchmarks import AnyBenchmark
-from ttc.errors import UserError
 from ttc.records import Sampling
+from ttc.settings import checked
 from verifiers.aggregate import Aggregation
 from verifiers.instructions import SHIPPED, Shown
 from verifiers.render import Rendering
@@ -204,24 +203,6 @@ AnyTraining = Annotated[
 """A training run's config, told apart by `kind`; a step verifier's where it names none."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file. Raises UserError where there is none."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"config {path}: {error.strerror}; give a YAML file such as those in configs/train/") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"config {path}: not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise UserError(f"config {path}: expected a mapping of settings, found {type(content).__name__}")
-    return content
-
-
 def validate(content: Mapping[str, Any], where: str) -> AnyTraining:
     """A checked config. Raises UserError with the first thing that is wrong."""
-    try:
-        return TypeAdapter(AnyTraining).validate_python({"kind": "step_verifier", **content})
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:]) or "the whole"
-        raise UserError(f"config {where}: {place}: {first['msg']}, got {first.get('input')!r:.200}") from error
+    return checked(AnyTraining, {"kind": "step_verifier", **content}, f"config {where}")

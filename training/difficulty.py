@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, model_validator
 
 from training.difficulty_features import Family, Tried, tables
 from training.difficulty_frozen import Frozen, Prediction
@@ -25,6 +25,7 @@ from ttc import statistics
 from ttc.benchmarks import AnyBenchmark
 from ttc.errors import UserError
 from ttc.records import Question
+from ttc.settings import checked
 from ttc.statistics import Interval
 
 IntArray = NDArray[np.int64]
@@ -101,12 +102,7 @@ class Difficulty(BaseModel, frozen=True, extra="forbid"):
 
 def validate(content: Mapping[str, object], where: str) -> Difficulty:
     """A checked config. Raises UserError with the first thing that is wrong."""
-    try:
-        return TypeAdapter(Difficulty).validate_python(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise UserError(f"config {where}: {place}: {first['msg']}, got {first.get('input')!r:.200}") from error
+    return checked(Difficulty, content, f"config {where}")
 
 
 @dataclass(frozen=True, slots=True)

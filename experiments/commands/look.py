@@ -38,16 +38,10 @@ def show(
 
 
 def _benchmark(name: str) -> Any:
-    from pydantic import TypeAdapter, ValidationError
-
-    from experiments.config import explain
     from ttc.benchmarks import AnyBenchmark
-    from ttc.errors import UserError
+    from ttc.settings import checked
 
-    try:
-        return TypeAdapter(AnyBenchmark).validate_python({"kind": name}).load()
-    except ValidationError as error:
-        raise UserError(f"{name}: neither a run nor a benchmark that loads by name: {explain(error)}") from error
+    return checked(AnyBenchmark, {"kind": name}, f"{name}: neither a run nor a benchmark that loads by name").load()
 
 
 def _find(questions: "tuple[Question, ...]", wanted: str, source: str) -> "Question":

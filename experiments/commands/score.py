@@ -96,16 +96,10 @@ def _known(benchmark: str, data: Path | None) -> dict[str, Any]:
     """Questions and golds by id of a local copy of the benchmark."""
     if data is None:
         return {}
-    from pydantic import TypeAdapter, ValidationError
-
-    from experiments.config import explain
     from ttc.benchmarks import AnyBenchmark
-    from ttc.errors import UserError
+    from ttc.settings import checked
 
-    try:
-        exam = TypeAdapter(AnyBenchmark).validate_python({"kind": benchmark, "path": data}).load()
-    except ValidationError as error:
-        raise UserError(f"--data {data}: {explain(error)}") from error
+    exam = checked(AnyBenchmark, {"kind": benchmark, "path": data}, f"--data {data}").load()
     return {question.id: (question, exam.golds[question.id]) for question in exam.questions if question.id in exam.golds}
 
 
