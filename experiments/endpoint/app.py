@@ -1,7 +1,6 @@
 """The HTTP side: `/v1/chat/completions` and `/v1/models`; told to stop, it finishes what is in flight."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from socket import socket
 
 import uvicorn
@@ -31,20 +30,27 @@ class Server(uvicorn.Server):
             Route("/v1/models", self._models),
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
         ]
-        app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: _unknown, 405: _unknown})
-        super().__init__(uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="on"))
-
-    @asynccontextmanager
-    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        async with self.service:
-            yield
+        app = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _unknown})
+        super().__init__(uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="off"))
+        self._opened = AsyncExitStack()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """See `uvicorn.Server.startup`; says where it listens, which a port of 0 leaves open."""
+        """See `uvicorn.Server.startup`; says where it listens, which a port of 0 leaves open.
+
+        Raises:
+            UserError: the bank cannot be made. As an event of the app's lifespan it would come with a traceback.
+        """
+        await self._opened.enter_async_context(self.service)
         await super().startup(sockets)
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             print(f"serving {', '.join(self.service.strategies)} at http://{host}:{port}/v1", flush=True)
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """See `uvicorn.Server.shutdown`; what is in flight is finished, unless a second Ctrl-C comes."""
+        await super().shutdown(sockets)
+        if not self.force_exit:
+            await self._opened.aclose()
 
     async def _models(self, request: Request) -> JSONResponse:
         models = [{"id": name, "object": "model", "created": 0, "owned_by": "ttc"} for name in self.service.strategies]

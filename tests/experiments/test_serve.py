@@ -220,6 +220,14 @@ def test_an_engine_that_cannot_go_on_is_a_503_and_the_end(tmp_path, change, word
     assert words in str(server.failure)
 
 
+def test_a_bank_that_cannot_be_made_is_one_line_and_no_traceback(tmp_path, capfd):
+    (tmp_path / "file").touch()
+    server = Server(validate({**CONFIG, "bank": str(tmp_path / "file" / "bank")}, "test"), "127.0.0.1", 0)
+    with pytest.raises(UserError, match="cannot be made"):
+        server.run()
+    assert "Traceback" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("strategy", [{"kind": "vote", "n": 2}, {"kind": "beam_search", "verifier": "told"}])
 def test_what_the_model_can_never_take_is_refused_whole_replies_or_steps(tmp_path, strategy):
     body = {"messages": [{"role": "user", "content": CHOICE}]}
