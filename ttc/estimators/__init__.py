@@ -16,7 +16,7 @@ from ttc.estimators.counting import best_of_k, longest_of_k, pass_at_k, pass_hat
 from ttc.estimators.ranked import best_of_orders, best_sets, sets_of_best
 from ttc.estimators.rejection import Rejection, RiskCoverage, rejection_at_k, risk_coverage
 from ttc.estimators.replay import permutations
-from ttc.estimators.stopping import BetaStop, Course, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence, replay
+from ttc.estimators.stopping import BetaStop, Course, EarlyStop, LosslessStop, Replay, StoppingRule, beta_confidence
 from ttc.estimators.voting import vote_at_k, vote_coverage_at_k, vote_curve
 from ttc.estimators.weighted import WeightedPool, first_of_orders, subsets
 
@@ -40,7 +40,6 @@ __all__ = [
     "pass_hat_k",
     "permutations",
     "rejection_at_k",
-    "replay",
     "risk_coverage",
     "sets_of_best",
     "subsets",

@@ -144,23 +144,15 @@ class Replay:
     """Whether the answer is that of the full vote over k."""
     orders_MN: NDArray[np.int64]
 
-    def total_cost(self, costs: ArrayLike) -> NDArray[np.float64]:
-        """costs_M: sum over the samples drawn of an additive cost per sample, such as tokens or FLOPs."""
-        cost_MN = np.asarray(costs, dtype=float)[self.orders_MN]
-        return np.where(self._drawn_MN, cost_MN, 0.0).sum(axis=1)
-
     def expected_cost(self, costs: ArrayLike) -> float:
-        """The mean of `total_cost`, at a fraction of its price where several costs are asked for."""
+        """Mean over the permutations of an additive cost of each sample drawn, such as tokens or FLOPs."""
         return float(self._share_N @ np.asarray(costs, dtype=float))
-
-    @cached_property
-    def _drawn_MN(self) -> NDArray[np.bool_]:
-        return np.arange(self.orders_MN.shape[1]) < self.draws_M[:, None]
 
     @cached_property
     def _share_N(self) -> NDArray[np.float64]:
         """In which share of the permutations each sample is drawn."""
-        return np.bincount(self.orders_MN[self._drawn_MN], minlength=self.orders_MN.shape[1]) / len(self.orders_MN)
+        drawn_MN = np.arange(self.orders_MN.shape[1]) < self.draws_M[:, None]
+        return np.bincount(self.orders_MN[drawn_MN], minlength=self.orders_MN.shape[1]) / len(self.orders_MN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +199,7 @@ class Course:
         return cls(class_N, orders_MN, answer_NM, -(-best_NM // vote), -(-second_NM // vote), winner_NM)
 
     def replay(self, credits: Sequence[float], rule: StoppingRule, k: int, *, fallback_credit: float = 0.0) -> Replay:
-        """Where a rule ends it at budget k, and what that is worth. Arguments as in `stopping.replay`."""
+        """Where a rule ends it at budget k, and what that is worth; `fallback_credit` where nobody has voted at the end."""
         require_budget(k, require_parallel(answers=self.class_N.tolist(), credits=credits))
         credit_N = np.asarray(credits, dtype=float)
         credit_J = [credit_N[self.class_N == j].mean() for j in range(self.class_N.max() + 1)]
@@ -253,22 +245,3 @@ class Course:
 
 def _agreed(answer_WwM: NDArray[np.int64]) -> NDArray[np.bool_]:
     return (answer_WwM[:, 0] >= 0) & (answer_WwM == answer_WwM[:, :1]).all(axis=1)
-
-
-def replay(
-    answers: Sequence[Hashable],
-    credits: Sequence[float],
-    rule: StoppingRule,
-    k: int,
-    orders_MN: NDArray[np.int64],
-    *,
-    fallback_credit: float = 0.0,
-) -> Replay:
-    """Run a stopping rule over shared permutations of the bank's samples; keep a `Course` for several rules or budgets.
-
-    Args:
-        answers: equivalence class of each sample's answer; None does not vote.
-        orders_MN: from `permutations`.
-        fallback_credit: credit where nobody has voted at the end.
-    """
-    return Course.of(answers, orders_MN).replay(credits, rule, k, fallback_credit=fallback_credit)

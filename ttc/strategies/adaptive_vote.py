@@ -56,7 +56,7 @@ class AdaptiveVote(Parallel, frozen=True, extra="forbid"):
         return session.stand_by(samples, select.plurality(classes), "plurality")
 
     def expected(self, pool: Pool, k: int) -> Outcome:
-        """With at most k draws, over the permutations that all strategies share. Source: estimators.replay."""
+        """With at most k draws, over the permutations that all strategies share. Source: estimators.Course."""
         course, rule = _course(pool.classes, pool.question_id), self.stopping
         found = course.replay(pool.credits, rule, k)
         flops = None

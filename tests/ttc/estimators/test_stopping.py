@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttc import select
-from ttc.estimators import BetaStop, EarlyStop, LosslessStop, beta_confidence, permutations, replay
+from ttc.estimators import BetaStop, EarlyStop, LosslessStop, beta_confidence, permutations
 from ttc.estimators.stopping import Course, Tally, fewest_to_stop, tally
 
 RULES = [LosslessStop(), LosslessStop(window=3), BetaStop(0.8), BetaStop(0.9, window=2), EarlyStop(2), EarlyStop(3)]
@@ -46,6 +46,7 @@ def test_a_replay_equals_the_live_run_in_every_permutation(rule, answers, data):
     course = Course.of(answers, orders)
     runs = course.replay(credits, rule, k, fallback_credit=0.25)
     waits = course.critical_path(runs.draws_M, rule, k, tokens)
+    costs = []
     for m, order in enumerate(orders):
         drawn = [answers[i] for i in order[:k]]
         used, answer = live_run(drawn, rule)
@@ -54,8 +55,9 @@ def test_a_replay_equals_the_live_run_in_every_permutation(rule, answers, data):
         assert runs.draws_M[m] == used
         assert runs.credits_M[m] == {"A": 1.0, "B": 0.5, None: 0.25}.get(answer, 0.0)
         assert runs.agrees_M[m] == (answer == (None if full is None else drawn[full]))
-        assert runs.total_cost(tokens)[m] == spent.sum()
+        costs.append(spent.sum())
         assert waits[m] == sum(spent[wave].max() for wave in waves(drawn, rule, used))
+    assert runs.expected_cost(tokens) == pytest.approx(np.mean(costs))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
@@ -71,9 +73,8 @@ def test_lossless_stopping_never_changes_the_answer_and_saves_samples():
     rng = np.random.default_rng(0)
     for stream in range(20):
         answers = rng.choice(["A", "B", "C", "D"], size=64, p=[0.6, 0.2, 0.1, 0.1]).tolist()
-        runs = replay(
-            answers, [float(a == "A") for a in answers], LosslessStop(), 64, permutations(64, count=100, stream=stream)
-        )
+        course = Course.of(answers, permutations(64, count=100, stream=stream))
+        runs = course.replay([float(a == "A") for a in answers], LosslessStop(), 64)
         assert runs.agrees_M.all()
         assert runs.draws_M.mean() < 64
 
@@ -85,7 +86,7 @@ def test_lossless_goes_on_while_a_tie_is_possible():
 
 def test_stopping_at_equality_would_lose_answers():
     orders = np.array(list(all_orders(range(4))))
-    runs = replay(["B", "A", "A", "B"], [0, 1, 1, 0], LosslessStop(), 4, orders)
+    runs = Course.of(["B", "A", "A", "B"], orders).replay([0, 1, 1, 0], LosslessStop(), 4)
     assert runs.agrees_M.all()
     assert (runs.draws_M[runs.draws_M < 4]).size == 0
 
@@ -112,7 +113,7 @@ def test_a_confidence_that_means_nothing_is_an_error(confidence):
 def test_early_stopping_windows_are_disjoint_and_none_does_not_agree():
     def draws(answers, window):
         n = len(answers)
-        return replay(answers, [0.0] * n, EarlyStop(window), n, np.arange(n)[None]).draws_M[0]
+        return Course.of(answers, np.arange(n)[None]).replay([0.0] * n, EarlyStop(window), n).draws_M[0]
 
     assert draws(["A", "B", "B", "C", "C", "C"], 2) == 6
     assert draws(["A", "B", "B", "B", "C", "C"], 2) == 4
