@@ -62,19 +62,28 @@ class Labels:
             raise UserError(f"annotator {annotator!r}: a name of letters, digits, dots and dashes, please")
         self.path = run / FOLDER / f"{annotator}.jsonl"
         self.by_id = read(self.path) if self.path.exists() else {}
+        if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
+            # the next label must not be written behind half a line, nor behind a whole one that an editor left unended
+            whole = self.path.with_suffix(".part")
+            whole.write_text("".join(map(_line, self.by_id.values())), encoding="utf-8")
+            whole.replace(self.path)
 
     def add(self, label: Annotation) -> None:
         """Keep it. Replaces an earlier one of the same reply."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(label)) + "\n")
+            file.write(_line(label))
             file.flush()
             os.fsync(file.fileno())
         self.by_id[label.id] = label
 
 
+def _line(label: Annotation) -> str:
+    return json.dumps(asdict(label)) + "\n"
+
+
 def read(path: Path) -> dict[str, Annotation]:
-    """Labels by the reply's id. A line that a kill left half is dropped; any other damage is an error."""
+    """Labels by the reply's id. A line that a kill left half is passed over; any other damage is an error."""
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
     found: dict[str, Annotation] = {}
@@ -83,8 +92,6 @@ def read(path: Path) -> dict[str, Annotation]:
             label = TypeAdapter(Annotation).validate_json(line)
         except ValidationError as error:
             if number == len(lines) and not text.endswith("\n"):
-                # the next label must not be written behind half a line
-                path.write_text("".join(line + "\n" for line in lines[:-1]), encoding="utf-8")
                 break
             raise UserError(f"{path}, line {number}: no label ({error.errors()[0]['msg']}); mend or remove the line") from error
         found[label.id] = label

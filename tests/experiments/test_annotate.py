@@ -154,7 +154,10 @@ def test_half_a_line_of_a_killed_sitting_is_dropped_and_other_damage_told(tmp_pa
         file.write('{"id": "k/1", "que')
     again = Labels(tmp_path, "ann")
     again.add(Annotation("k/2", "r", "knowledge", ("logic",)))
+    again.path.write_text(again.path.read_text().rstrip())  # as an editor may leave it
     assert list(read(again.path)) == ["k/0", "k/2"]
+    Labels(tmp_path, "ann").add(Annotation("k/3", "s", "logic"))
+    assert list(read(again.path)) == ["k/0", "k/2", "k/3"]
     again.path.write_text("nonsense\n" + again.path.read_text())
     with pytest.raises(UserError, match="line 1"):
         Labels(tmp_path, "ann")
