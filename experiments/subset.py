@@ -10,6 +10,7 @@ of them is read off its ability, and not off its mean on the subset.
 V runs, Q questions, G grid points of ability.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,7 @@ class Results:
 
     questions: tuple[Question, ...]
     names: tuple[str, ...]
+    """Folders of the runs, each spelt in one way."""
     right_VQ: FloatArray
     n_VQ: FloatArray
 
@@ -69,7 +71,8 @@ class Results:
     @classmethod
     def _of(cls, asked: tuple[Question, ...], runs: Sequence[Path], credits: Sequence[Sequence[Sequence[float]]]) -> "Results":
         right, n = (np.array([[count(one) for one in row] for row in credits], dtype=float) for count in (sum, len))
-        return cls(asked, tuple(run.name for run in runs), right, n)
+        # runs of several sweeps share the names of their folders
+        return cls(asked, tuple(os.path.relpath(run.resolve()) for run in runs), right, n)
 
     @property
     def accuracy_V(self) -> FloatArray:

@@ -94,3 +94,10 @@ def test_runs_on_other_questions_are_refused(monkeypatch):
     monkeypatch.setattr(module.folder, "read_manifest", lambda run: {})
     with pytest.raises(UserError, match="run two: it has other questions than one"):
         Results.read([Path("one"), Path("two")], ASKED[:2])
+
+
+def test_runs_of_two_sweeps_are_told_apart_and_one_run_is_itself_however_it_is_spelt(monkeypatch):
+    monkeypatch.setattr(module.folder, "read_credits", lambda run: {"q0": [1.0], "q1": [0.0]})
+    monkeypatch.setattr(module.folder, "read_manifest", lambda run: {})
+    found = Results.read([Path("a/run"), Path("b/run"), Path("b/../a/run")], ASKED[:2])
+    assert found.names == ("a/run", "b/run", "a/run")
