@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from training.config import Lora
 from training.difficulty_models import Predicted, cut
 from ttc import prompts
-from ttc.errors import MediaError
+from ttc.errors import MediaError, UserError
 from ttc.media import load_images
 from ttc.records import Prompt, Question, Text
 
@@ -67,7 +67,7 @@ def predict(
         clusters: of the training questions; those held out for the cuts share none with the rest.
 
     Raises:
-        UserError: the model does not load.
+        UserError: the model does not load, or cannot be shown a question.
     """
     from ttc.backends.chat import Chat
     from ttc.backends.engine import load_model
@@ -90,6 +90,8 @@ def predict(
 
 def _encoded(chat: "Chat", question: Question, sees: str) -> "Encoded":
     """The question as the model is asked it, without what is hidden. Media that cannot be used are left out."""
+    from ttc.backends.chat import Rejected
+
     prompt = prompts.render(question, style="direct")
     messages = tuple(
         replace(message, parts=tuple(part for part in message.parts if _is_shown(part, sees))) for message in prompt.messages
@@ -99,7 +101,10 @@ def _encoded(chat: "Chat", question: Question, sees: str) -> "Encoded":
         images = tuple(load_images(part) for part in shown.media_parts)
     except MediaError:
         return _encoded(chat, replace(question, media=()), "text")
-    return chat.encode(shown, images)
+    try:
+        return chat.encode(shown, images)
+    except Rejected as error:
+        raise UserError(f"question {question.id}: {error}; set the head's `sees` to what its model takes") from error
 
 
 def _is_shown(part: object, sees: str) -> bool:
