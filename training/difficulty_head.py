@@ -67,17 +67,19 @@ def predict(
         clusters: of the training questions; those held out for the cuts share none with the rest.
 
     Raises:
-        UserError: the model does not load, or cannot be shown a question.
+        UserError: the model does not load, or cannot be shown a question, or all training questions are one group.
     """
     from ttc.backends.chat import Chat
     from ttc.backends.engine import load_model
     from ttc.backends.transformers import Transformers
 
+    names = sorted(set(clusters))
+    if len(names) < 2:
+        raise UserError(f"head: {len(train)} questions to learn from are one group, so none can lay the cuts; give it more")
     config = Transformers(model=head.model, threads=head.threads)
     model, takes_images = load_model(config)
     chat = Chat.load(config, takes_images=takes_images)
     seen, asked = ([_encoded(chat, question, head.sees) for question in questions] for questions in (train, test))
-    names = sorted(set(clusters))
     Random(seed).shuffle(names)
     held = set(names[: max(1, round(head.held_out * len(names)))])
     is_held_Q = np.array([cluster in held for cluster in clusters])

@@ -208,7 +208,9 @@ def test_a_head_learns_from_what_it_sees_alone(sees, trains, right):
 def test_a_question_that_a_head_cannot_be_shown_is_named():
     held = Question("q7", "own", "open", "What does <image> stand for?")
     with pytest.raises(UserError, match=r"question q7: the text holds <image>.*set the head's `sees`"):
-        by_head(Head(), [held], np.array([0]), ["q7"], [held], levels=2)
+        by_head(Head(), [held] * 2, np.array([0, 1]), ["q7", "q8"], [held], levels=2)
+    with pytest.raises(UserError, match="2 questions to learn from are one group"):
+        by_head(Head(), [held] * 2, np.array([0, 1]), ["q", "q"], [held], levels=2)
 
 
 def test_policy_features_of_released_outputs_use_every_reply(shared):
