@@ -90,6 +90,11 @@ class Session:
         """Most completion tokens of a whole reply."""
         return self._sampling.max_tokens
 
+    @property
+    def reply_stops(self) -> tuple[str, ...]:
+        """Strings that end a whole reply, be they drawn in one step or over several."""
+        return self._sampling.stop
+
     @contextmanager
     def side_by_side(self) -> Iterator[None]:
         """Inside, calls run at the same time: the critical path grows by the longest of them."""

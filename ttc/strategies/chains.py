@@ -42,9 +42,9 @@ class Chain:
         text = self.before + self.last.text
         return replace(self.last, text=text, finish=finish, token_ids=self.ids, completion_tokens=len(self.ids))
 
-    def then(self, step: Sample, score: float | None, stop: str, most_tokens: int) -> "Chain":
+    def then(self, step: Sample, score: float | None, *, goes_on: bool, most_tokens: int) -> "Chain":
         """The chain with one step more."""
-        ids, goes_on = self.ids + step.token_ids, step.tail.startswith(stop)
+        ids = self.ids + step.token_ids
         return Chain(step, ids, self.text, goes_on, not goes_on or len(ids) >= most_tokens, score)
 
 
@@ -86,8 +86,14 @@ class StepSearch(BaseModel, frozen=True, extra="forbid"):
             scored = await gather(
                 *(session.score(steps, self.verifier, before=chain.text) for chain, steps in zip(chains, drawn, strict=True))
             )
+
+        def grown(chain: Chain, step: Sample, score: float | None) -> Chain:
+            whole = chain.text + step.text + step.tail
+            goes_on = step.tail.startswith(self.stop) and not any(stop in whole for stop in session.reply_stops)
+            return chain.then(step, score, goes_on=goes_on, most_tokens=session.reply_tokens)
+
         return [
-            [chain.then(step, one.score, self.stop, session.reply_tokens) for step, one in zip(steps, scores, strict=True)]
+            [grown(chain, step, one.score) for step, one in zip(steps, scores, strict=True)]
             for chain, steps, scores in zip(chains, drawn, scored, strict=True)
         ]
 

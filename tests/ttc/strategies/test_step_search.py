@@ -83,6 +83,12 @@ def test_duplicates_are_kept_once_and_counted_every_time(tmp_path):
     assert found.usage == Usage(8, PROMPT, 4 * first + 2 * second + 2 * third, 8 * 10, None)
 
 
+@pytest.mark.parametrize(("stop", "steps"), [("two\n", 1), ("two\nthree", 2)])
+def test_a_stop_string_of_the_run_ends_a_chain_as_it_ends_a_whole_reply(tmp_path, stop, steps):
+    found = Ran(tmp_path, beam(expand=1), Scripted(replies=[GOOD]), sampling=Sampling(stop=(stop,)))
+    assert found.usage.samples == steps
+
+
 def test_an_annealed_beam_keeps_fewer_chains_after_every_step(tmp_path):
     wide, narrow = (Ran(tmp_path / str(fall), beam(width=3, narrowing=fall), Scripted(replies=THREE)) for fall in (0, 1))
     # 3 x 2 first steps; of the 3, then 3 or 2, then 3 or 1 chains kept, each has two continuations
