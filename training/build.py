@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from training.artefacts import edit_auroc, neighbour_auroc, style_auroc
 from training.chain_files import write_chains
 from training.chains import LabelledChain
 from training.corpora import gold_chains
 from training.natural import NaturalErrors
-from training.perturb import perturb
+from training.perturb import Perturbed, perturb
 from training.perturb.model import ModelEdits
 from training.splits import Fold, groups, leave_one_out, manifest, random_fold, regrouped, write_manifest
 from ttc.bank import Bank
@@ -26,6 +27,10 @@ from ttc.records import Exam, Gold, Question
 from ttc.settings import checked
 
 SIDES = ("train", "dev", "test")
+TRACED = 0.6
+"""AUROC up to which text alone is taken to tell nothing."""
+FEWEST_TRACED = 50
+"""Questions with a planted error below which that AUROC is noise."""
 
 
 class ByRules(BaseModel, frozen=True, extra="forbid"):
@@ -99,12 +104,12 @@ def build(corpus: Corpus, out: Path) -> list[str]:
     folds = _folds(corpus, questions, golds)
     for fold in folds:
         folder = out if len(folds) == 1 else out / fold.name.replace(" ", "_").replace(",", "")
-        made = {side: _side(corpus, fold.chains(side, right), golds) for side in SIDES}
-        sides = {side: [*chains, *fold.chains(side, natural)] for side, (chains, _) in made.items()}
-        for side, chains in sides.items():
-            write_chains(folder / f"{side}.jsonl", chains)
-            lines.append(f"{fold.name}, {side}: {_summary(chains)}")
-            lines += _failures(f"{fold.name}, {side}, edits", made[side][1])
+        sides = {}
+        for side in SIDES:
+            explained, told = _side(corpus, fold.chains(side, right), golds, f"{fold.name}, {side}")
+            sides[side] = [*explained, *fold.chains(side, natural)]
+            write_chains(folder / f"{side}.jsonl", sides[side])
+            lines += [f"{fold.name}, {side}: {_summary(sides[side])}", *told]
         lines += [
             f"{fold.name}, left out of training: {count} questions, for each {reason}"
             for reason, count in fold.dropped.items()
@@ -134,14 +139,29 @@ def _folds(corpus: Corpus, questions: Sequence[Question], golds: Mapping[str, Go
     return leave_one_out(questions, golds, by=split.by, seed=corpus.seed, dev=split.dev)
 
 
-def _side(corpus: Corpus, right: list[LabelledChain], golds: Mapping[str, Gold]) -> tuple[list[LabelledChain], Counter[str]]:
-    """The right chains of one side and those with an error made of them, and how often each check failed."""
+def _side(
+    corpus: Corpus, right: list[LabelledChain], golds: Mapping[str, Gold], where: str
+) -> tuple[list[LabelledChain], list[str]]:
+    """The right chains of one side and those with an error made of them, and what there is to tell of these."""
     wanted = {"seed": corpus.seed, "share": corpus.share, "most": corpus.most}
     if isinstance(corpus.errors, ModelEdits):
-        made, failed = corpus.errors.perturb(right, Bank(corpus.bank), **wanted)
+        planted, failed = corpus.errors.perturb(right, Bank(corpus.bank), **wanted)
     else:
-        made, failed = perturb(right, golds, **wanted), Counter[str]()
-    return [*right, *(one.chain for one in made)], failed
+        planted, failed = perturb(right, golds, **wanted), Counter[str]()
+    chains = [*right, *(one.chain for one in planted)]
+    return chains, _failures(f"{where}, edits", failed) + _traces(where, chains, planted)
+
+
+def _traces(where: str, chains: Sequence[LabelledChain], planted: Sequence[Perturbed]) -> list[str]:
+    """One line on whether planted errors show without the question, where there are enough of them to tell."""
+    if len({one.chain.group for one in planted}) < FEWEST_TRACED:
+        return []
+    style, edit, neighbour = style_auroc(chains), edit_auroc(planted), neighbour_auroc(planted)
+    doubt = "; a verifier can learn these traces in place of the errors" if max(style, edit, neighbour) > TRACED else ""
+    return [
+        f"{where}, errors told by text alone: AUROC {style:.3f} by style, {edit:.3f} from the same step before the edit, "
+        f"{neighbour:.3f} from the step beside it (at most {TRACED}){doubt}"
+    ]
 
 
 def _failures(of: str, failed: Counter[str]) -> list[str]:
