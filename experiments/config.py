@@ -44,7 +44,7 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
     sampling: Sampling = Sampling()
     prompt: PromptConfig = PromptConfig()
     judge: AnyJudge = Rules()
-    ks: tuple[int, ...] | None = None
+    ks: tuple[int, ...] | None = Field(default=None, min_length=1)
     """Budgets of the curves, in samples; powers of two up to each strategy's n where not given."""
     by: tuple[str, ...] | None = None
     """Question fields that get curves of their own; topic_difficulty and subject where not given and the benchmark has them."""
@@ -79,7 +79,10 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         live = [strategy.kind for strategy in self.strategies if not hasattr(strategy, "draw")]
         asking = [*live, *(strategy.kind for strategy in self.parallel if strategy.draw.shuffled is not None)]
         if self.backend.kind == "replay" and asking:
-            raise ValueError(f"{asking[0]} has prompts of its own, and a replay has whole replies to one only; leave it out")
+            raise ValueError(
+                f"{asking[0]} draws as it goes or under prompts of its own, and a replay holds a fixed number of whole replies "
+                "to one prompt; leave it out"
+            )
         growing = [strategy.kind for strategy in self.strategies if getattr(strategy, "continues", False)]
         if growing and not getattr(self.backend, "continues", True):
             raise ValueError(

@@ -59,6 +59,7 @@ STEPWISE = {"verifiers": {"told": {"kind": "scripted"}}, "strategies": [{"kind":
         ({"strategies": [{"kind": "votes", "n": 3}]}, [], ["strategies.0", "votes", "vote"]),
         ({"strategies": [{"kind": "vote", "n": 0}]}, [], ["strategies.0.vote.n", "greater than 0", "0"]),
         ({"strategies": [{"kind": "vote", "n": 1_000_000_000_000}]}, [], ["vote", "n=1000000000000", "100,000 is the most"]),
+        ({"ks": []}, [], ["ks", "at least 1 item"]),
         ({"ks": [1, 16]}, [], ["k=16", "1..8", "lower k or raise n"]),
         ({"backend": {"kind": "transformers", "model": "no/such/folder"}}, [], ["no/such/folder"]),
         ({"benchmark": {"kind": "mmmu", "path": "/no/such/place"}}, [], ["/no/such/place"]),

@@ -117,11 +117,14 @@ def test_a_length_cap_over_replies_of_unknown_length_is_refused(tmp_path):
         ran({**settings, "strategies": [{"kind": "vote", "n": 2, "cap_tokens": 3}]}, tmp_path / "bank")
 
 
-@pytest.mark.parametrize("strategy", [{"kind": "shuffled_vote", "n": 2}, {"kind": "revision"}], ids=str)
-def test_what_has_prompts_of_its_own_cannot_be_run_over_whole_replies(tmp_path, strategy):
+ALLOCATED = {"kind": "allocated_vote", "n": 2, "plan": "plan.json"}
+
+
+@pytest.mark.parametrize("strategy", [{"kind": "shuffled_vote", "n": 2}, {"kind": "revision"}, ALLOCATED], ids=str)
+def test_what_draws_as_it_goes_or_under_prompts_of_its_own_cannot_be_run_over_a_fixed_number_of_replies(tmp_path, strategy):
     file = write(tmp_path / "out.jsonl", {"id": "q", "question_type": "open", "gold": "4", "response": ["4", "5"]})
     settings = import_outputs(file, tmp_path / "bank").settings
-    with pytest.raises(UserError, match=f"{strategy['kind']} has prompts of its own"):
+    with pytest.raises(UserError, match=f"{strategy['kind']} draws as it goes or under prompts of its own"):
         validate({**settings, "strategies": [strategy]}, "run.yaml")
 
 
