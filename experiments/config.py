@@ -89,6 +89,12 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
                 f"{growing[0]} goes on from the tokens of a reply, which backend {self.backend.kind} cannot; "
                 "use vllm or transformers, or leave it out"
             )
+        appending = [strategy.kind for strategy in self.strategies if getattr(strategy, "appends", False)]
+        if appending and not hasattr(self.backend, "encoder"):
+            raise ValueError(
+                f"{appending[0]} puts words into replies, and backend {self.backend.kind} takes no tokens; "
+                "use vllm or transformers, or leave it out"
+            )
         if self.placement is not None and live:
             raise ValueError(f"{live[0]} draws as it goes and needs the engine in this process; leave placement out")
         if absent := self.frozen.keys() - self.verifiers.keys():

@@ -54,6 +54,7 @@ class Engine(Protocol):
 class Backend(Protocol):
     """Config of an engine: cheap to hold, heavy to open. One whose `reads_media` is False is given no images, and one whose
     `continues` is False no strategy whose `continues` is True: it cannot go on from the tokens of a reply.
+    One without `encoder`, which opens its tokenizer, is given no strategy whose `appends` is True.
 
     One that works on devices of ours has `devices`, their number: its device time is then kept with its samples.
     """

@@ -77,6 +77,10 @@ def test_a_run_over_the_bank_of_another_has_its_samples_and_its_results_a_search
         ({"sampling": {"temperature": 0.5}}, ["48 of the 48 samples of draw cot", "sampling.temperature=1 (here 0.5)"]),
         ({"seed": 7}, ["48 of the 48", "seed=0 (here 7)"]),
         ({"limit": 12}, ["48 of the 96 samples", "has 0 of 8 for 6 of the 12 questions", "knows nothing of"]),
+        (
+            {"strategies": [{"kind": "budget_forcing"}]},
+            ["budget_forcing puts words into replies", "backend bank takes no tokens"],
+        ),
         ({"backend": {"kind": "bank", "path": "no/such"}}, ["backend.path no/such", "name the bank of a run"]),
     ],
 )

@@ -36,6 +36,8 @@ class BudgetForcing(BaseModel, frozen=True, extra="forbid"):
     """Completion tokens after which nothing further is drawn."""
     uses_gold: ClassVar[bool] = False
     continues: ClassVar[bool] = True
+    appends: ClassVar[bool] = True
+    """It puts words of its own into replies, for which the backend must have an `encoder`."""
     size: ClassVar[str] = "min_thinking"
     """The setting in which the points of its curve differ, where they have no `budget_tokens`."""
 
