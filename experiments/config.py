@@ -71,6 +71,14 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         for name, n in zip(names, (getattr(s, "n", 1) for s in self.strategies), strict=True):
             if n > MOST_SAMPLES:
                 raise ValueError(f"strategy {name} asks for n={n} samples of each question; {MOST_SAMPLES:,} is the most")
+        # The replies of a replay are what they are, and an order of the options of its own makes another prompt of each sample.
+        alike = [s for s in self.parallel if s.draw.n > 1 and s.draw.shuffled is None and self.backend.kind != "replay"]
+        if self.sampling.temperature == 0 and alike:
+            n = alike[0].draw.n
+            raise ValueError(
+                f"strategy {strategy_name(alike[0])}: at sampling.temperature=0 its n={n} samples would be {n} copies of one; "
+                "raise the temperature, or use n=1"
+            )
         for name, n in points:
             if points.count((name, n)) > 1:
                 raise ValueError(f"strategy {name} is listed {points.count((name, n))} times; keep one")

@@ -129,8 +129,6 @@ def write_results(
     if risks := risk_table(found):
         console.print(risks)
     lines = [*results.plan.notes, *unanswered_lines(results.graded), *reference_lines(results.plan.exam)]
-    if config.sampling.temperature == 0 and any(draw.n > 1 for draw in results.plan.draws.values()):
-        lines.append("sampling.temperature is 0: every sample of a question is the greedy reply, and more of them add nothing")
     if problems := results.plan.exam.problems:
         lines.append(f"data: {len(problems):,} problems, listed in the report; the first: {problems[0]}")
     for line in lines:

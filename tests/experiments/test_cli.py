@@ -68,6 +68,7 @@ STEPWISE = {"verifiers": {"told": {"kind": "scripted"}}, "strategies": [{"kind":
         ({**API, "strategies": [{"kind": "budget_forcing"}]}, ["--dry-run"], ["budget_forcing", "backend openai cannot"]),
         ({"benchmark": {"kind": "pocket", "split": "test"}}, [], ["prompt_chosen_by"]),
         ({"grid": {"sampling.temperature": [0.5, -1]}}, [], ["temperature=-1", "sampling.temperature", "-1"]),
+        ({}, ["sampling.temperature=0"], ["strategy vote: at sampling.temperature=0 its n=8", "8 copies", "use n=1"]),
         ({}, ["sampling.temperature=.inf"], ["sampling.temperature", "finite"]),
         ({}, ['sampling.stop=[""]'], ["sampling.stop.0", "at least 1 character"]),
         ({}, ["sampling.temperature"], ["key=value"]),
@@ -209,13 +210,6 @@ def test_cost_counts_what_is_left_also_where_the_bank_holds_the_whole_probe(monk
     assert "nothing left to draw" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("temperature", "said"), [(0, True), (0.5, False)])
-def test_many_samples_at_temperature_0_are_remarked_on(monkeypatch, capsys, tmp_path, config, temperature, said):
-    arguments = ["run", config(), f"sampling.temperature={temperature}", "--out", tmp_path / "run"]
-    assert ttc(monkeypatch, *arguments) == 0
-    assert ("is the greedy reply" in capsys.readouterr().out) == said
-
-
 def test_a_run_says_what_is_wrong_with_its_data(monkeypatch, capsys, tmp_path, config):
     row = {"id": "q", "question": "?", "gold": "7", "images": ["absent.png"]}
     (tmp_path / "own.jsonl").write_text(json.dumps(row), encoding="utf-8")
@@ -224,7 +218,17 @@ def test_a_run_says_what_is_wrong_with_its_data(monkeypatch, capsys, tmp_path, c
     assert "data: 1 problems, listed in the report; the first: q: <image 1>: 'absent.png'" in capsys.readouterr().out
 
 
-def test_a_greedy_draw_that_shares_its_samples_does_not_lower_the_count(monkeypatch, capsys, config):
-    path = config(strategies=[{"kind": "vote", "n": 8}, {"kind": "cot"}], sampling={"temperature": 0})
+def test_replies_that_are_there_may_be_many_at_temperature_0_and_a_greedy_draw_shares_them(
+    monkeypatch, capsys, tmp_path, config
+):
+    row = {"id": "q", "question_type": "open", "question": "?", "gold": "4", "response": ["4", "5"]}
+    out = tmp_path / "out.jsonl"
+    out.write_text(json.dumps(row), encoding="utf-8")
+    path = config(
+        benchmark={"kind": "outputs", "path": str(out)},
+        backend={"kind": "replay", "outputs": str(out)},
+        strategies=[{"kind": "vote", "n": 2}, {"kind": "cot"}],
+        sampling={"temperature": 0},
+    )
     assert ttc(monkeypatch, "run", path, "--dry-run") == 0
-    assert "96 samples wanted, 96 to draw" in capsys.readouterr().out
+    assert "2 samples wanted, 2 to draw" in capsys.readouterr().out
