@@ -21,13 +21,13 @@ def serve(
 
     if missing := [package for package in ("starlette", "uvicorn") if importlib.util.find_spec(package) is None]:
         raise UserError(f"the package {missing[0]} is not installed; install the extra `serve`")
-    from experiments.endpoint.app import Server
+    from experiments.endpoint.app import Server, listening
 
     runs = points(config, assignments or [])
     if len(runs) > 1:
         raise UserError(f"config {config}: its grid has {len(runs)} points, and one is served; take the grid out")
-    server = Server(next(iter(runs.values())), host, port)
-    with suppress(KeyboardInterrupt):
-        server.run()
+    server = Server(next(iter(runs.values())))
+    with listening(host, port) as place, suppress(KeyboardInterrupt):
+        server.run([place])
     if server.failure is not None:
         raise server.failure

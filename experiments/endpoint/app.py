@@ -1,7 +1,7 @@
 """The HTTP side: `/v1/chat/completions` and `/v1/models`; told to stop, it finishes what is in flight."""
 
 from contextlib import AsyncExitStack
-from socket import socket
+from socket import AF_INET, AF_INET6, create_server, socket
 
 import uvicorn
 from starlette.applications import Starlette
@@ -21,7 +21,7 @@ MOST_BYTES = 64 * 1024**2
 class Server(uvicorn.Server):
     """Ends by itself where the engine cannot go on."""
 
-    def __init__(self, config: RunConfig, host: str, port: int) -> None:
+    def __init__(self, config: RunConfig) -> None:
         """Raises UserError as `Service` does."""
         self.service = Service(config)
         self.failure: UserError | None = None
@@ -31,7 +31,7 @@ class Server(uvicorn.Server):
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
         ]
         app = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _unknown})
-        super().__init__(uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="off"))
+        super().__init__(uvicorn.Config(app, log_level="warning", lifespan="off"))
         self._opened = AsyncExitStack()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
@@ -66,6 +66,15 @@ class Server(uvicorn.Server):
                 return _error(error, 500)
             self.failure, self.should_exit = error, True
             return _error(error, 503)
+
+
+def listening(host: str, port: int) -> socket:
+    """A socket to serve at, taken before anything heavy is opened. Raises UserError where it is not to be had."""
+    try:
+        return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET)
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0]  # it repeats the address in brackets
+        raise UserError(f"--host {host} --port {port}: {why}; name another, --port 0 takes a free one") from error
 
 
 def _error(error: UserError, status: int) -> JSONResponse:

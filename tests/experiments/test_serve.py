@@ -25,7 +25,7 @@ from PIL import Image
 from pyarrow import dataset
 
 from experiments.config import validate
-from experiments.endpoint.app import Server
+from experiments.endpoint.app import Server, listening
 from experiments.endpoint.asked import Asked, Refused
 from experiments.endpoint.service import Service
 from ttc.answers.listed import listed_options
@@ -207,12 +207,12 @@ def _keys(bank: Path) -> set[str]:
 )
 def test_an_engine_that_cannot_go_on_is_a_503_and_the_end(tmp_path, change, words):
     backend = {**CONFIG["backend"], **change}
-    server = Server(validate({**CONFIG, "backend": backend, "bank": str(tmp_path)}, "test"), "127.0.0.1", 0)
-    with ThreadPoolExecutor(1) as threads:
-        ended = threads.submit(server.run)
+    server = Server(validate({**CONFIG, "backend": backend, "bank": str(tmp_path)}, "test"))
+    with listening("127.0.0.1", 0) as place, ThreadPoolExecutor(1) as threads:
+        ended = threads.submit(server.run, [place])
         while not server.started:
             time.sleep(0.01)
-        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1/chat/completions"
+        url = f"http://127.0.0.1:{place.getsockname()[1]}/v1/chat/completions"
         body = {"model": "vote", "messages": [{"role": "user", "content": CHOICE}]}
         found = httpx.post(url, json=body)
         ended.result()
@@ -220,9 +220,19 @@ def test_an_engine_that_cannot_go_on_is_a_503_and_the_end(tmp_path, change, word
     assert words in str(server.failure)
 
 
+def test_a_port_that_is_taken_is_one_line_before_anything_is_opened(ttc, tmp_path):
+    config = tmp_path / "serve.yaml"
+    config.write_text(yaml.safe_dump({**CONFIG, "bank": str(tmp_path / "bank")}))
+    with listening("127.0.0.1", 0) as taken:
+        ended = ttc("serve", config, "--port", port := taken.getsockname()[1])
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert f"error: --host 127.0.0.1 --port {port}: Address already in use; name another" in ended.err
+    assert not (tmp_path / "bank").exists()
+
+
 def test_a_bank_that_cannot_be_made_is_one_line_and_no_traceback(tmp_path, capfd):
     (tmp_path / "file").touch()
-    server = Server(validate({**CONFIG, "bank": str(tmp_path / "file" / "bank")}, "test"), "127.0.0.1", 0)
+    server = Server(validate({**CONFIG, "bank": str(tmp_path / "file" / "bank")}, "test"))
     with pytest.raises(UserError, match="cannot be made"):
         server.run()
     assert "Traceback" not in capfd.readouterr().err
