@@ -37,7 +37,7 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
     """Form of the outputs, where it is not told by their content."""
 
     def identity(self) -> Mapping[str, object]:
-        """Hash of the outputs' content."""
+        """Hash of the outputs' content, and the form that they are read in where not the one that it tells."""
         files = sorted(self.outputs.rglob("*.json")) if self.outputs.is_dir() else [self.outputs]
         digest = hashlib.sha256()
         try:
@@ -45,7 +45,16 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
                 digest.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError as error:
             raise UserError(f"backend.outputs {self.outputs}: {error.strerror}") from error
-        return {"outputs": digest.hexdigest()}
+        return {"outputs": digest.hexdigest(), **self._form()}
+
+    def _form(self) -> Mapping[str, object]:
+        from ttc.outputs import form_for, form_of
+
+        if self.form:
+            return {"form": self.form}
+        told = form_of(self.outputs)
+        form = form_for(told, self.benchmark)
+        return {} if form == told else {"form": form}
 
     def shape(self) -> "ModelShape | None":
         """None: the file does not say which model it was."""

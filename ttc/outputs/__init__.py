@@ -13,7 +13,7 @@ from ttc.errors import UserError
 from ttc.outputs.files import json_file, json_lines
 from ttc.outputs.replies import Known, Outputs, Reply, Stored
 
-__all__ = ["FORMS", "Known", "Outputs", "Reply", "Stored", "benchmark_of", "read"]
+__all__ = ["FORMS", "Known", "Outputs", "Reply", "Stored", "benchmark_of", "form_for", "form_of", "read"]
 
 Form = Literal[
     "mmmu folder", "mmmu file", "mmmu answers", "mmmu_pro", "mmvu", "jsonl", "samples", "lmms-eval", "vlmevalkit", "inspect_ai"
@@ -48,9 +48,7 @@ def read(
     Raises:
         UserError: no such file, an unknown form, or a malformed row; names file and line.
     """
-    chosen = form or form_of(path)
-    if not form and benchmark == "jsonl" and chosen in ("mmmu_pro", "mmvu"):
-        chosen = "jsonl"
+    chosen = form or form_for(form_of(path), benchmark)
     if chosen not in FORMS:
         raise UserError(f"form {chosen!r}: no such form of outputs; use one of {', '.join(FORMS)}")
     module, name = FORMS[chosen].split(".")
@@ -85,6 +83,11 @@ def form_of(path: Path) -> Form:
     if isinstance(content, dict) and content and all(isinstance(value, str | int | float | None) for value in content.values()):
         return "mmmu answers"
     raise UserError(f"outputs {path}: of no known form ({', '.join(FORMS)}); name it with --form")
+
+
+def form_for(form: Form, benchmark: str) -> Form:
+    """The form to read where none is named: the one that the content tells, but for plain rows that look like a benchmark's."""
+    return "jsonl" if benchmark == "jsonl" and form in ("mmmu_pro", "mmvu") else form
 
 
 def benchmark_of(path: Path) -> str:

@@ -77,6 +77,15 @@ def test_the_identity_follows_the_content_and_not_the_name(backend: Replay, tmp_
         Replay(outputs=tmp_path / "gone.jsonl").identity()
 
 
+def test_one_file_read_in_two_forms_has_two_identities(backend: Replay, tmp_path: Path):
+    row = {"id": "q", "question": "?", "options": "['x', 'y']", "answer": "A", "response": "A"}
+    (tmp_path / "pro.jsonl").write_text(json.dumps(row))
+    pro = Replay(outputs=tmp_path / "pro.jsonl", benchmark="mmmu_pro")
+    plain = pro.model_copy(update={"benchmark": "jsonl"})
+    named = backend.model_copy(update={"form": "samples"})
+    assert [one.identity().get("form") for one in (pro, plain, backend, named)] == [None, "jsonl", None, "samples"]
+
+
 def test_released_replies_of_a_whole_model_can_be_drawn(shared: Path):
     backend = Replay(outputs=shared / "data/mmmu/llava1.5_13b", benchmark="mmmu")
     assert drawn(backend, "validation_Accounting_1", 0, 1)[0].text == "D"
