@@ -321,7 +321,11 @@ def _evaluate(results: Results, backend: Backend) -> None:
 
 
 def _evaluate_live(results: Results, bank: Bank) -> None:
-    """A point for each budget of every strategy that was run live; without one, the most samples it took on any question."""
+    """A point for each budget of every strategy that was run live; without one, the most samples it took on any question.
+
+    Raises:
+        UserError: two budgets of a strategy are the same point; what was drawn stays.
+    """
     plan = results.plan
     by_id = {question.id: question for question in plan.exam.questions}
     for (name, n), found in sorted(results.live.items(), key=lambda item: item[0][1] or 0):
@@ -329,6 +333,10 @@ def _evaluate_live(results: Results, bank: Bank) -> None:
         items = [Item(by_id[i], plan.exam.golds[i], answer, answer.value or "") for i, answer in answered.items()]
         judged = dict(zip(answered, verdicts(items, plan.config.judge, bank), strict=True))
         k = n or max(one.usage.samples for one in found.values())
+        if not n and (name, k) in results.live:
+            raise UserError(
+                f"strategy {name}: its setting of 0 took {k} samples, and its setting of {k} has that place; drop one"
+            )
         points = results.outcomes.setdefault(name, {})
         for i in by_id:
             outcome = found[i].outcome(judged[i].credit if i in judged else 0.0, answered=i in judged)

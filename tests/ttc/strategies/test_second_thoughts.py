@@ -1,11 +1,14 @@
 """Revision, budget forcing and generative selection: what they ask, what it costs to the token, what they stand by."""
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from experiments.config import validate
+from experiments.run import execute, plan
 from ttc import prompts
 from ttc.backends.scripted import Scripted
 from ttc.bank import Bank
@@ -221,6 +224,21 @@ def test_what_is_put_into_a_reply_costs_the_flops_of_reading_it(tmp_path):
     found, asked = Ran(tmp_path, thinking(max_thinking=1, answer_tokens=1), THINKS, shape=SHAPE), words(ASKED)
     flops = SHAPE.prompt_flops(asked) + SHAPE.decode_flops(1, asked)
     assert found.usage.flops == flops + SHAPE.extend_flops(3, asked, heads=1) + SHAPE.decode_flops(1, asked + 3)
+
+
+@pytest.mark.parametrize(("minimum", "fits"), [(4, True), (2, False)])
+def test_two_lengths_that_fall_on_one_point_of_the_curve_are_not_shown_as_one(tmp_path, minimum, fits):
+    content = {
+        "benchmark": {"kind": "pocket", "split": "validation", "subjects": ["Tables"]},
+        "backend": THINKS.model_dump(mode="json"),
+        "strategies": [thinking(min_thinking=tokens).model_dump() for tokens in (0, minimum)],
+        "bank": str(tmp_path),
+        "limit": 1,
+    }
+    run = plan(validate(content, "test"))
+    with nullcontext() if fits else pytest.raises(UserError, match="its setting of 0 took 2 samples, and its setting of 2"):
+        [points] = next(iter(execute(run, run.config.backend, Bank(tmp_path)).outcomes.values())).values()
+        assert [k for k, _ in points] == [2, minimum]
 
 
 def test_a_reply_that_ends_by_itself_is_lengthened_too(tmp_path):
