@@ -95,7 +95,8 @@ class Evidence:
         exam = self.plan.exam
         asked = {question_id: question_hash(items[0].question) for question_id, items in self.items.items()}
         rows = [
-            [asked[i], item.sample.text, item.scores.score, item.scores.steps, item.chain.labels, item.chain.is_right]
+            # Step scores are what is chosen on: the config's own aggregation of them plays no part.
+            [asked[i], item.sample.text, item.scores.steps or item.scores.score, item.chain.labels, item.chain.is_right]
             for i, items in self.items.items()
             for item in items
         ]
