@@ -8,7 +8,9 @@ is drawn, and what is scored stays in the bank, so a second call only computes.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -255,17 +257,19 @@ def _aggregations(evidence: Evidence, frozen: Frozen | None) -> Iterator[Aggrega
 
 
 def _crossfitted(chains: Sequence[ScoredChain], options: Options) -> dict[str, Quality]:
-    """Of a dev run that is about to be frozen: how well calibrated scores fit questions that they were not fitted on."""
+    """Of a dev run that is about to be frozen: how well calibrated scores fit questions that they were not fitted on.
+
+    Figures that its questions are too few for are left out.
+    """
     if options.freeze is None:
         return {}
     steps, (kept, right, scores) = Steps.of(chains), judged(chains)
     columns = {"steps": (steps.scores, steps.right, steps.units), "answers": (scores, right, [c.unit for c in kept])}
-    return {
-        f"{name}, {method}": calibrate.quality(calibrate.crossfitted(method, said, truth, units), truth)
-        for name, (said, truth, units) in columns.items()
-        if 0 < sum(map(bool, truth)) < len(truth)
-        for method in ("temperature", "isotonic")
-    }
+    found: dict[str, Quality] = {}
+    for (name, (said, truth, units)), method in product(columns.items(), ("temperature", "isotonic")):
+        with suppress(UserError):  # too few questions, or a fold of one class: what is frozen does not hang on this figure
+            found[f"{name}, {method}"] = calibrate.quality(calibrate.crossfitted(method, said, truth, units), truth)
+    return found
 
 
 def _notes(evidence: Evidence, frozen: Frozen | None, own: Sequence[ScoredChain]) -> Iterator[str]:

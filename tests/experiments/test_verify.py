@@ -144,6 +144,15 @@ def test_what_dev_froze_is_used_on_test_and_a_useless_verifier_is_turned_off(tmp
     assert "shows no gain over the vote on dev" in used.out
 
 
+def test_a_dev_run_too_small_for_folds_is_frozen_without_the_figure_that_needs_them(tmp_path, ttc, dev):
+    assert ttc("run", config(tmp_path, "dev", limit=4), "--out", tmp_path / "small").code == 0
+    for run in (dev, tmp_path / "small"):
+        frozen = ttc("verify", run, "--freeze", tmp_path / "frozen", "--verifier", "good", "--probes", 0)
+        assert frozen.code == 0, frozen.err
+    whole, small = (cards(run)["good"]["qualities"] for run in (dev, tmp_path / "small"))
+    assert set(whole) - set(small) == {"answers, temperature", "answers, isotonic"}
+
+
 def test_what_was_chosen_on_a_run_is_not_judged_on_it_nor_after_dev_or_the_file_changed(tmp_path, ttc, dev):
     frozen = tmp_path / "frozen"
     assert ttc("verify", dev, "--freeze", frozen, "--verifier", "good", "--probes", 0).code == 0
@@ -156,6 +165,11 @@ def test_what_was_chosen_on_a_run_is_not_judged_on_it_nor_after_dev_or_the_file_
     changed = ttc("verify", tmp_path / "test", "--frozen", frozen, "--dev", tmp_path / "other", "--verifier", "good")
     assert changed.code == 2
     assert "its dev data" in changed.err
+
+    by_product = config(tmp_path, "dev", verifiers={"good": {**GOOD, "aggregation": "product"}, "bad": BAD})
+    ttc("run", by_product, "--out", tmp_path / "same")
+    same = ttc("verify", tmp_path / "test", "--frozen", frozen, "--dev", tmp_path / "same", "--verifier", "good", "--probes", 0)
+    assert same.code == 0, same.err
 
     path = frozen / "good.json"
     path.write_text(path.read_text().replace('"response_threshold": 0', '"response_threshold": 1'))
