@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from experiments import folder
 from experiments.config import RunConfig
-from experiments.run import Plan, draw_all, draw_label, plan
+from experiments.plan import Plan, draw_label, plan
+from experiments.run import draw_all
 from ttc.bank import Bank
 from ttc.errors import UserError
 from ttc.grading import Graded, Job, grade_all

@@ -14,7 +14,8 @@ import numpy as np
 
 from experiments.config import budget_of, strategy_name
 from experiments.limit import limited
-from experiments.run import Plan, draw_and_solve, lacking
+from experiments.plan import Plan, lacking
+from experiments.run import draw_and_solve
 from experiments.solved import Solved
 from experiments.tariffs import costs_of
 from ttc import keys

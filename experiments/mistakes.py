@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from experiments import folder
 from experiments.config import RunConfig
-from experiments.run import plan
+from experiments.plan import plan
 from training.errors import ErrorKind, WrongReply
 from ttc.bank import Bank
 from ttc.errors import UserError

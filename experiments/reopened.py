@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from experiments import folder
-from experiments.run import Results, draw_label, execute, plan
+from experiments.plan import draw_label, plan
+from experiments.run import Results, execute
 from training.difficulty_features import Tried
 from ttc.bank import Bank
 from ttc.errors import UserError

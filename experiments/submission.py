@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from experiments.config import strategy_name
-from experiments.run import Plan
+from experiments.plan import Plan
 from ttc.bank import Bank
 from ttc.dispatcher import Dispatcher
 from ttc.errors import UserError

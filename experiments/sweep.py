@@ -14,7 +14,7 @@ from experiments.config import RunConfig
 from experiments.curves import Curves
 from experiments.folder import holds
 from experiments.numbers import short
-from experiments.run import lacking, plan
+from experiments.plan import lacking, plan
 from ttc.bank import Bank
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from experiments.config import RunConfig
-from experiments.run import Plan
+from experiments.plan import Plan
 from ttc.bank.parts import is_own_part
 from ttc.scoring import verifier_id
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from experiments.bench.pairs import Line
 from experiments.config import RunConfig
-from experiments.run import execute, plan, powers_of_two
+from experiments.plan import plan
+from experiments.run import execute, powers_of_two
 from ttc.backends.scripted import Scripted
 from ttc.bank import Bank
 from ttc.benchmarks.pocket import Pocket

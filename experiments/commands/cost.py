@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from experiments.forecast import Forecast, Outlook, Total
-    from experiments.run import Plan
+    from experiments.plan import Plan
     from ttc.bank import Bank
 
 
@@ -28,8 +28,8 @@ def cost(
 
     from experiments.config import points
     from experiments.forecast import forecast, probe_of
+    from experiments.plan import lacking, plan
     from experiments.progress import drawing
-    from experiments.run import lacking, plan
     from ttc.bank import Bank
 
     for name, checked in points(config, assignments or []).items():

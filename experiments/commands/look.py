@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.run import Plan
+    from experiments.plan import Plan
     from ttc.records import Prompt, Question
 
 
@@ -21,7 +21,7 @@ def show(
     from rich.console import Console
 
     from experiments import folder
-    from experiments.run import plan
+    from experiments.plan import plan
 
     console = Console()
     path = Path(source)

@@ -63,7 +63,8 @@ def report(
     from rich.console import Console
 
     from experiments import folder as folders
-    from experiments.run import execute, plan
+    from experiments.plan import plan
+    from experiments.run import execute
     from ttc.bank import Bank
 
     config = folders.read_config(run)
@@ -101,7 +102,7 @@ def submission(
 ) -> None:
     """Write the answer file for a split whose golds are hidden."""
     from experiments import folder as folders
-    from experiments.run import plan
+    from experiments.plan import plan
     from experiments.submission import submission as answers_of
     from experiments.submission import write_submission
     from ttc.bank import Bank

@@ -46,8 +46,9 @@ def draw(
 ) -> None:
     """Draw the samples that a run lacks, in this process, and do nothing else: no grading, no curves."""
     from experiments.config import points
+    from experiments.plan import lacking, plan
     from experiments.progress import drawing
-    from experiments.run import draw_all, lacking, plan
+    from experiments.run import draw_all
     from ttc.bank import Bank
 
     for name, checked in points(config, assignments or []).items():
@@ -65,7 +66,7 @@ def _count(name: str, config: "RunConfig") -> None:
     """
     from experiments.commands.cost import print_price
     from experiments.doctor import lacks
-    from experiments.run import check_archive, lacking, plan
+    from experiments.plan import check_archive, lacking, plan
     from ttc.bank import Bank
     from ttc.errors import UserError
 
@@ -125,8 +126,9 @@ def _run_one(name: str, config: "RunConfig", folder: Path, *, group: str | None,
     from experiments import folder as folders
     from experiments import unchanged
     from experiments.commands.results import write_results
+    from experiments.plan import check_archive, lacking, plan
     from experiments.progress import drawing
-    from experiments.run import check_archive, execute, lacking, plan
+    from experiments.run import execute
     from experiments.tracking import tracked
     from ttc.bank import Bank
     from ttc.errors import UserError

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from experiments.config import validate
-from experiments.run import Results, execute, plan
+from experiments.plan import plan
+from experiments.run import Results, execute
 from ttc.backends.archive import Archive
 from ttc.bank import Bank
 from ttc.errors import UserError

@@ -10,7 +10,8 @@ import yaml
 
 from experiments import forecast
 from experiments.config import validate
-from experiments.run import Plan, Results, execute, plan
+from experiments.plan import Plan, plan
+from experiments.run import Results, execute
 from ttc.bank import Bank
 
 REPLIES = ["so\nAnswer: A", "first this\nthen that\nAnswer: B", "no\nidea at all", "Answer: C"]

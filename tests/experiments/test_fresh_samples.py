@@ -9,7 +9,8 @@ from statistics import mean, variance
 import pytest
 
 from experiments.config import strategy_name, validate
-from experiments.run import draw_all, execute, plan
+from experiments.plan import plan
+from experiments.run import draw_all, execute
 from ttc.bank import Bank
 from ttc.judges.rules import Rules
 from ttc.records import Sample

@@ -14,7 +14,8 @@ from experiments import folder, score
 from experiments.cli import app
 from experiments.config import validate
 from experiments.importing import import_outputs
-from experiments.run import Results, execute, lacking, plan
+from experiments.plan import lacking, plan
+from experiments.run import Results, execute
 from ttc import outputs
 from ttc.bank import Bank
 from ttc.errors import BackendUnavailable, UserError

@@ -7,8 +7,9 @@ import pyarrow as pa
 from experiments.config import RunConfig, strategy_name
 from experiments.folder import manifest, read_halves, save
 from experiments.halves import halved
+from experiments.plan import plan
 from experiments.pools import pool_rows, pools_of
-from experiments.run import execute, plan
+from experiments.run import execute
 from ttc.bank import Bank
 from ttc.pool import Fall, Pool
 

@@ -16,8 +16,9 @@ from experiments.curves import curves
 from experiments.exhibits import Exhibits, exhibits, is_fooled, level, status_table
 from experiments.gaps import Change
 from experiments.numbers import percent, signed
+from experiments.plan import Plan
 from experiments.report import SCRIPTS, gap_answer, gap_lines, reading, render, write_report
-from experiments.run import Plan, Results
+from experiments.run import Results
 from ttc.grading import Graded
 from ttc.media import media_from_bytes
 from ttc.pool import Outcome

@@ -16,7 +16,8 @@ import yaml
 from experiments.config import RunConfig, validate
 from experiments.curves import Curves, curves
 from experiments.folder import claim, read_config
-from experiments.run import Results, plan
+from experiments.plan import plan
+from experiments.run import Results
 from experiments.tracking import AXES, points, tracked
 from ttc.errors import UserError
 from ttc.pool import Outcome

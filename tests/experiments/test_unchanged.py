@@ -10,7 +10,7 @@ from experiments import folder as folders
 from experiments import unchanged
 from experiments.cli import app
 from experiments.config import RunConfig
-from experiments.run import plan
+from experiments.plan import plan
 from ttc.bank import Bank
 from ttc.records import Sample
 

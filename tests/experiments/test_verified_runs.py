@@ -14,7 +14,8 @@ from experiments import folder as folders
 from experiments.config import RunConfig, validate
 from experiments.curve_tables import table
 from experiments.curves import curves
-from experiments.run import Results, execute, plan
+from experiments.plan import plan
+from experiments.run import Results, execute
 from experiments.submission import submission
 from ttc.bank import Bank
 from ttc.draw import Draw

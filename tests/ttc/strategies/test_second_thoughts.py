@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from experiments.config import validate
-from experiments.run import execute, plan
+from experiments.plan import plan
+from experiments.run import execute
 from ttc import prompts
 from ttc.backends.scripted import Scripted
 from ttc.bank import Bank

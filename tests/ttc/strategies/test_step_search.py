@@ -8,7 +8,8 @@ import pytest
 from pyarrow import dataset
 
 from experiments.config import strategy_name, validate
-from experiments.run import execute, plan
+from experiments.plan import plan
+from experiments.run import execute
 from ttc import prompts
 from ttc.backends.scripted import Scripted
 from ttc.backends.transformers import Transformers
