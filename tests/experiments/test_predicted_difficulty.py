@@ -36,7 +36,9 @@ def run(ttc: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
 
 def test_predictions_become_a_plan_and_the_strategy_follows_it(ttc, run, tmp_path):
     first, config = run("first", {"kind": "vote", "n": 8}), tmp_path / "difficulty.yaml"
-    config.write_text("benchmark: {kind: pocket, split: validation, subjects: [Tables, Bars]}\nprimary: form\n", encoding="utf-8")
+    config.write_text(
+        "benchmark: {kind: pocket, split: validation, subjects: [Tables, Bars]}\nprimary: form\n", encoding="utf-8"
+    )
     ended = ttc("predict-difficulty", config, RUNG, "leave_out=null", "--freeze", tmp_path / "p.json")
     assert ended.code == 0, ended.err
     assert "left out for want of an embedder or of samples: pass rate" in ended.out
@@ -54,7 +56,9 @@ def test_predictions_become_a_plan_and_the_strategy_follows_it(ttc, run, tmp_pat
 
 def test_levels_can_be_predicted_from_what_a_run_did(ttc, run, tmp_path):
     first, config = run("first", {"kind": "vote", "n": 4}), tmp_path / "difficulty.yaml"
-    config.write_text("benchmark: {kind: pocket, split: validation, subjects: [Tables, Bars]}\nprimary: form\n", encoding="utf-8")
+    config.write_text(
+        "benchmark: {kind: pocket, split: validation, subjects: [Tables, Bars]}\nprimary: form\n", encoding="utf-8"
+    )
     ended = ttc("predict-difficulty", config, RUNG, "leave_out=null", f"run={first}")
     assert (ended.code, "questions of the exam are not in it" in ended.err) == (2, True)
 
