@@ -5,7 +5,7 @@ questions -> samples (bank, then engine) -> answers, verdicts -> scores (bank, t
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
@@ -27,10 +27,6 @@ from ttc.protocols import Backend
 from ttc.records import Question, Reply, Sample, Selection, Usage
 from ttc.scoring import Scoring
 from ttc.session import Session
-
-Outcomes = Mapping[str, Mapping[str, list[tuple[int, Outcome]]]]
-"""Strategy name -> question id -> (k, outcome) in rising k."""
-
 
 Live = dict[tuple[str, int | None], dict[str, Solved]]
 """Strategy name and n, where it has one -> question id -> what came of it."""

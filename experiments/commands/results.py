@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from experiments.curves import Curves
     from experiments.folder import Manifest
+    from experiments.panel import Outcomes
     from experiments.risk import Risk
-    from experiments.run import Outcomes, Results
+    from experiments.run import Results
     from experiments.verify import Card
     from ttc.records import Question
 
