@@ -25,7 +25,7 @@ from verifiers.frozen import Dev, Frozen, dev_hash, question_hash
 from verifiers.gains import rescored
 from verifiers.metrics import ScoredChain
 from verifiers.probes import rewritten
-from verifiers.steps import split
+from verifiers.steps import split, texts_of
 
 if TYPE_CHECKING:
     from training.chains import LabelledChain
@@ -193,7 +193,7 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
 
     Its labels are left out where they are for other steps than those that were scored.
     """
-    steps = step_texts(text, len(scores.steps))
+    steps = texts_of(text, len(scores.steps))
     labels: tuple[bool | None, ...] = (None,) * len(scores.steps)
     kinds: tuple[str | None, ...] = ()
     reads: tuple[bool, ...] = ()
@@ -220,13 +220,6 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
 
 
 @lru_cache(maxsize=1 << 10)  # many samples of a question say the same
-def step_texts(text: str, count: int) -> tuple[str, ...] | None:
-    """The reply as that many steps: as `split` has them, or its lines; None where neither fits. A count of 0 fits any."""
-    steps = tuple(step.text for step in split(text))
-    lines = tuple(line for line in text.splitlines(keepends=True) if line.strip())
-    return next((found for found in (steps, lines) if count in (0, len(found))), None)
-
-
 def _first(one: Graded, n: int) -> Graded:
     columns = {name: getattr(one, name)[:n] for name in ("samples", "answers", "verdicts", "classes")}
     return replace(one, **columns, scores={})

@@ -189,11 +189,11 @@ def _draw(label: str, one: Graded, n: int, limit: int) -> dict[str, Any]:
 def _sample(
     sample: Sample, answer: Answer, verdict: Verdict, scores: Sequence[StepScores | None], limit: int
 ) -> dict[str, Any]:
-    from experiments.evidence import step_texts
+    from verifiers.steps import texts_of
 
     count = next((len(one.steps) for one in scores if one is not None and one.steps), 0)
     # where the scores are of steps that we cannot find, the reply stays whole and they stand beside it
-    steps = step_texts(sample.text, count) or (sample.text,) if sample.text.strip() else ()
+    steps = texts_of(sample.text, count) or (sample.text,) if sample.text.strip() else ()
     return {
         "steps": _cut(steps, limit),
         "reason": sample.reason,

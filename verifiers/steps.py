@@ -78,6 +78,13 @@ def steps_of(reply: Reply, *, at_most: int = MOST_STEPS) -> list[str]:
     return [step.text for step in split(reply.text, at_most=at_most)]
 
 
+def texts_of(text: str, count: int) -> tuple[str, ...] | None:
+    """The reply as that many steps: as `split` has them, or its lines; None where neither fits. A count of 0 fits any."""
+    steps = tuple(step.text for step in split(text))
+    lines = tuple(line for line in text.splitlines(keepends=True) if line.strip())
+    return next((found for found in (steps, lines) if count in (0, len(found))), None)
+
+
 def end_tokens(steps: Iterable[Step], offsets: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """Index of the token that holds each step's last visible character; of several (the bytes of one character), the last.
 
