@@ -10,6 +10,7 @@ from statistics import median
 import yaml
 
 from experiments.bench.pairs import Line, alternate
+from experiments.unchanged import STATE
 
 _CHILD = Path(__file__).with_name("child.py")
 _TTC = ("-m", "experiments")
@@ -49,6 +50,7 @@ def start_up_and_memory(folder: Path, *, questions: int, n: int, pairs: int) -> 
         seen: list[Ended] = []
 
         def seconds(arguments: tuple[str, ...] = arguments, seen: list[Ended] = seen) -> float:
+            (folder / "scripted" / STATE).unlink(missing_ok=True)  # else the stored results are shown
             seen.append(ended(*_TTC, *arguments))
             return seen[-1].seconds
 
