@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from ttc.errors import UserError
 
@@ -59,21 +60,53 @@ def checked(form: Any, content: Mapping[str, Any], where: str) -> Any:
 
 
 def explain(error: ValidationError, form: Any) -> str:
-    """The first error of a validation in one line: where, what, the value."""
-    first = error.errors()[0]
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    """The most telling error of a validation in one line: where, what, the value, the way out."""
+    found = error.errors()
+    places = [one["loc"] for one in found]
+    # Pydantic calls a list too short that it could not read an item of.
+    found = [one for one in found if not any(place[: len(one["loc"])] == one["loc"] != place for place in places)]
+    meant = {one["loc"]: _meant(str(one["loc"][-1]), form) for one in found if one["type"] == "extra_forbidden"}
+    first = min(found, key=lambda one: not meant.get(one["loc"]))  # a misspelt key explains others
+    found = [one for one in found if one["type"] != "missing" or one["loc"][-1] != meant.get(first["loc"])]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     names = first["loc"] if isinstance(form, type) else first["loc"][1:]  # a union puts the kind in front
-    place = ".".join(map(str, names)) or "the whole"
-    value = first.get("input")
+    place = ".".join(map(str, names))
     if first["type"] == "extra_forbidden":
-        return f"unknown key {place!r}{_suggestion(str(first['loc'][-1]), form)}{more}"
-    shown = f", got {value!r}" if isinstance(value, str | int | float | bool) or value is None else ""
-    message = re.sub(r"^Value error, ", "", first["msg"])
-    return f"{place}: {message[0].lower() + message[1:]}{shown}{more}"
+        close = meant[first["loc"]]
+        return f"unknown key {place!r}; " + (f"did you mean {close!r}?" if close else "see `ttc list` for the settings") + more
+    return f"{place}: {_said(first)}{more}" if place else _said(first) + more
 
 
-def _suggestion(key: str, form: Any) -> str:
-    """Known keys are taken from every model within, since the error does not say which one refused."""
+def _said(error: ErrorDetails) -> str:
+    """What is wrong, in our words where the library's name its own types."""
+    value, context = error.get("input"), error.get("ctx", {})
+    plain = isinstance(value, str | int | float | bool) or value is None
+    shown = f", got {value!r}" if plain else ""
+    match error["type"]:
+        case "too_short":
+            return f"give at least {'one' if context['min_length'] == 1 else context['min_length']}"
+        case "tuple_type" | "list_type":
+            return f"expected a list{f', such as [{value}]' if isinstance(value, str) else ''}{shown}"
+        case "model_type" | "model_attributes_type" | "dict_type" | "mapping_type":
+            told_apart = error["type"] == "model_attributes_type" and isinstance(value, str)
+            return f"expected a mapping{f' such as {{kind: {value}}}' if told_apart else ''}{shown}"
+        case "union_tag_not_found":
+            return f"{context['discriminator'].strip(chr(39))} is missing; see `ttc list` for those there are"
+        case "union_tag_invalid":
+            known = [tag.strip("'") for tag in context["expected_tags"].split(", ")]
+            close = difflib.get_close_matches(context["tag"], known, n=1)
+            way_out = f"did you mean {close[0]!r}?" if close else f"use {', '.join(known)}"
+            return f"unknown {context['discriminator'].strip(chr(39))} {context['tag']!r}; {way_out}"
+    message = re.sub(r"^Value error, ", "", error["msg"])
+    repeated = error["type"] == "value_error" and repr(value) in message
+    return message[0].lower() + message[1:] + ("" if repeated else shown)
+
+
+def _meant(key: str, form: Any) -> str:
+    """The known key that is most like this one; empty where none is.
+
+    Known keys are taken from every model within, since the error does not say which one refused.
+    """
     known: dict[str, str] = {}
     """Where each stands first, from the outside in."""
     seen: set[type] = set()
@@ -86,6 +119,4 @@ def _suggestion(key: str, form: Any) -> str:
                 queue.append((field.annotation, f"{above}{name}."))
         queue += [(argument, above) for argument in getattr(annotation, "__args__", ()) if argument is not annotation]
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    if not close:
-        return "; see `ttc list` for the settings"
-    return f"; did you mean {known[key] if close[0] == key else close[0]!r}?"
+    return (known[key] if close[0] == key else close[0]) if close else ""

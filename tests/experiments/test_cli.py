@@ -33,7 +33,8 @@ def config(tmp_path: Path):
             "bank": str(tmp_path / "bank"),
         }
         path = tmp_path / "run.yaml"
-        path.write_text(yaml.safe_dump({**content, **changes}), encoding="utf-8")
+        kept = {key: value for key, value in {**content, **changes}.items() if value is not None}
+        path.write_text(yaml.safe_dump(kept), encoding="utf-8")
         return path
 
     return write
@@ -56,10 +57,12 @@ STEPWISE = {"verifiers": {"told": {"kind": "scripted"}}, "strategies": [{"kind":
         ({"sampling": {"temprature": 1.0}}, [], ["sampling.temprature", "did you mean 'temperature'"]),
         ({"verifiers": {"v": {"kind": "scripted", "least": 1}}}, [], ["'verifiers.v.scripted.least'; see `ttc list`"]),
         (SURE_INSIDE, [], ["verifier both.members.sure reads log-probabilities", "set sampling.logprobs: true"]),
-        ({"strategies": [{"kind": "votes", "n": 3}]}, [], ["strategies.0", "votes", "vote"]),
-        ({"strategies": [{"kind": "vote", "n": 0}]}, [], ["strategies.0.vote.n", "greater than 0", "0"]),
+        ({"strategies": None, "strategy": []}, [], [".yaml: unknown key 'strategy'; did you mean 'strategies'?\n"]),
+        ({"strategies": ["cot"]}, [], ["strategies.0: expected a mapping such as {kind: cot}, got 'cot'\n"]),
+        ({"strategies": [{"kind": "votes", "n": 3}]}, [], ["strategies.0: unknown kind 'votes'; did you mean 'vote'?\n"]),
+        ({"strategies": [{"kind": "vote", "n": 0}]}, [], ["strategies.0.vote.n: input should be greater than 0, got 0\n"]),
         ({"strategies": [{"kind": "vote", "n": 1_000_000_000_000}]}, [], ["vote", "n=1000000000000", "100,000 is the most"]),
-        ({"ks": []}, [], ["ks", "at least 1 item"]),
+        ({"ks": []}, [], ["ks: give at least one"]),
         ({"ks": [1, 16]}, [], ["k=16", "1..8", "lower k or raise n"]),
         ({"backend": {"kind": "transformers", "model": "no/such/folder"}}, [], ["no/such/folder"]),
         ({"benchmark": {"kind": "mmmu", "path": "/no/such/place"}}, [], ["/no/such/place"]),

@@ -133,7 +133,7 @@ def test_a_wrong_setting_of_a_foreign_part_is_one_line_with_its_place(installed,
         ("misnamed", "has kind 'first_answer'; give its field `kind` the entry point's name"),
         ("idle", "has no solve; see ttc.protocols"),
         ("no_model", "is no frozen pydantic model"),
-        ("nobody", "does not match any of the expected tags"),
+        ("nobody", "unknown kind 'nobody'; use direct, cot"),
     ],
 )
 def test_a_broken_part_is_an_error_of_one_line_that_names_its_package(installed, monkeypatch, kind, words):
