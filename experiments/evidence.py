@@ -6,7 +6,6 @@ run folder -> samples (bank) -> verdicts -> scores (bank, then verifier) -> step
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -219,7 +218,6 @@ def labelled(question: Question, text: str, scores: StepScores, known: "Labelled
     )
 
 
-@lru_cache(maxsize=1 << 10)  # many samples of a question say the same
 def _first(one: Graded, n: int) -> Graded:
     columns = {name: getattr(one, name)[:n] for name in ("samples", "answers", "verdicts", "classes")}
     return replace(one, **columns, scores={})
