@@ -56,7 +56,7 @@ class Placement(BaseModel, frozen=True, extra="forbid"):
         with _handing_on(process):
             code = process.wait()
         if code in (3, -signal.SIGTERM):
-            raise Stopped("the sampling process stopped; what it drew is committed, and the same command goes on")
+            raise Stopped("what the sampling process drew is committed, and the same command goes on")
         if code:
             raise UserError(f"the sampling process ended with {code}; its own words are above")
 

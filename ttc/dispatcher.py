@@ -199,7 +199,7 @@ class Dispatcher:
         """Let the engine finish what it has taken, commit it, and end the run with `Stopped`."""
         self._queue.end(drop=True)
         if self._serving is None:
-            self._fail(Stopped("stopped before anything was drawn; the same command starts it again"))
+            self._fail(Stopped("nothing was drawn yet; the same command starts it again"))
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
@@ -245,7 +245,7 @@ class Dispatcher:
         return sample if devices is None else replace(sample, device_seconds=devices * self._queue.at_work.lap())
 
     def _served(self, serving: asyncio.Future[None]) -> None:
-        stopped = Stopped("stopped; what was in flight is committed, and the same command goes on")
+        stopped = Stopped("what was in flight is committed, and the same command goes on")
         self._fail(serving.exception() or stopped)
 
     def _commit(self, sample: Sample) -> None:
