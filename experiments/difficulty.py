@@ -74,7 +74,7 @@ def analyse(
     """Analyse a finished run; nothing is drawn.
 
     Args:
-        by: the field with the levels; topic_difficulty where the data have it and `bins` is 0.
+        by: the field with the levels; where empty and `bins` is 0, topic_difficulty, or the first of the run's own `by`.
         bins: number of cross-fitted bins; 5 where there are no levels.
         axis: what the budgets of policies count.
 
@@ -89,7 +89,8 @@ def analyse(
     facts, tariffs = manifest["strategies"], read_tariffs(manifest)
     golds = frozenset(name for name, strategy in facts.items() if strategy["uses_gold"])
     oracles = {name: strategy["oracle"] for name, strategy in facts.items() if strategy["oracle"]}
-    questions, field = asked, by or ("" if bins or not any(q.values(LEVEL) for q in asked) else LEVEL)
+    known = [LEVEL] * any(q.values(LEVEL) for q in asked) + list(manifest["config"].get("by") or ())
+    questions, field = asked, by or ("" if bins or not known else known[0])
     if field:
         labels = {q.id: values[0] for q in asked if (values := q.values(field))}
         levels = labels, labels

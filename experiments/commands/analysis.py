@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.axes import AXES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,12 +23,17 @@ Json = Annotated[Path | None, typer.Option("--json", help="Also write everything
 
 def difficulty(
     run: Run,
-    by: Annotated[str, typer.Option(help="Field with the levels.  \\[default: topic_difficulty, where there is one]")] = "",
+    by: Annotated[
+        str, typer.Option(help="Field with the levels.  \\[default: topic_difficulty, else the first of the run's `by`]")
+    ] = "",
     bins: Annotated[
         int, typer.Option(min=0, max=9, help="Cross-fitted bins of pass@1 in place of a field.  \\[default: 5 without levels]")
     ] = 0,
     axis: Annotated[
-        str, typer.Option(help="Compute axis of the gaps at equal compute (all are in --json) and of the budgets of policies.")
+        str,
+        typer.Option(
+            help=f"Of the gaps at equal compute (all are in --json) and of the budgets of policies: {', '.join(AXES)}."
+        ),
     ] = "total_tokens",
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
     json: Json = None,
@@ -34,7 +41,6 @@ def difficulty(
     """Gaps between easy and hard, what stays unsolved, losses, and the best use of compute for each level."""
     from rich.console import Console
 
-    from experiments.axes import AXES
     from experiments.curve_tables import check_axis, table
     from experiments.difficulty import analyse
 
@@ -118,8 +124,6 @@ def _percent(estimate: "Estimate", signed: str = "") -> str:
 
 
 def _gap_table(found: "Difficulty", axis: str) -> "Table":
-    from experiments.axes import AXES
-
     caption = "a change below 0 narrows the gap; points, and log odds, with paired 95 % intervals"
     shown = _table("gap of the easiest and the hardest level", caption, "at equal", "first", "last", "change", "log odds", "it")
     logits = {(gap.strategy, gap.axis): gap.change for gap in found.gaps if gap.scale == "logits"}
@@ -170,7 +174,6 @@ def _unsolved_table(found: "Difficulty") -> "Table":
 
 
 def _policy_table(found: "Policies") -> "Table":
-    from experiments.axes import AXES
     from experiments.numbers import short
 
     caption = "accuracy in % within so much per question; choices are cross-fitted, and their luck is not in the intervals"
@@ -188,7 +191,6 @@ def _choice_table(found: "Policies", levels: "Sequence[str]") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from experiments.axes import AXES
     from experiments.numbers import short
 
     shown = Table(title="chosen by most folds", caption="and by how many", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))

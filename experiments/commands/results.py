@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.axes import AXES
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -27,9 +29,7 @@ def curves(
         str | None,
         typer.Option(help="Fields of the questions, comma-separated.  \\[default: the first field of the run's page]"),
     ] = None,
-    axis: Annotated[
-        str, typer.Option(help="Compute axis: samples, completion_tokens, total_tokens, flops, money, device_seconds ...")
-    ] = "total_tokens",
+    axis: Annotated[str, typer.Option(help=f"Compute axis: {', '.join(AXES)}.")] = "total_tokens",
     json: Annotated[Path | None, typer.Option("--json", help="Also write the curves to this file.")] = None,
 ) -> None:
     """Accuracy against compute of a run, in all and by any field of its questions."""
@@ -80,7 +80,7 @@ def report(
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs; each is compared with the first.")],
-    axis: Annotated[str, typer.Option(help="Compute axis of the areas under the curves.")] = "total_tokens",
+    axis: Annotated[str, typer.Option(help=f"Compute axis of the areas under the curves: {', '.join(AXES)}.")] = "total_tokens",
     force: Annotated[bool, typer.Option(help="Compare runs over different data on the questions they share.")] = False,
 ) -> None:
     """Paired differences between runs, strategy by strategy, at the largest budget they share."""

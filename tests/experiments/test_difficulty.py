@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from experiments.difficulty import BIN, analyse, binned, crossfit, doubled, unso
 from experiments.gaps import level_gaps
 from experiments.halves import Halves, half, halved
 from experiments.panel import Panel
-from experiments.policy import policies
+from experiments.policy import _Plans, policies
 from ttc.errors import UserError
 from ttc.pool import Outcome, Pool
 from ttc.records import Question
@@ -165,11 +166,27 @@ def test_a_policy_spends_where_it_helps_within_the_budget_and_never_takes_gold()
     assert [point.by_level.mean for point in found.points] == pytest.approx([0.5, 0.65])
     assert [point.uniform.mean for point in found.points] == pytest.approx([0.5, 0.55])
     assert (large.gain.mean, large.cost_by_level) == (pytest.approx(0.1), pytest.approx(45.0))
+    shared = policies(questions, Halves((outcomes, outcomes)), (levels, levels), ["oracle"], budgets=[50.0], draws=200)
+    assert shared  # the vote alone costs more than the budget, which what is saved on the easy level pays for
+    assert (shared.points[0].by_level.mean, shared.points[0].uniform.mean) == pytest.approx((0.65, 0.5))
+    assert shared.points[0].oracle.mean == pytest.approx(0.65)
 
     by_samples = policies(questions, Halves((outcomes, outcomes)), (levels, levels), ["oracle"], axis="samples", budgets=[4.0])
     assert by_samples
     assert (by_samples.axis, set(by_samples.points[0].choices["Hard"])) == ("samples", {"cheap@1"})
     assert policies(questions, Halves((outcomes, outcomes)), (levels, levels), (), axis="flops") is None
+
+
+def test_the_plan_by_level_is_the_best_of_all_within_the_mean_budget_by_enumeration():
+    rng = np.random.default_rng(2)
+    credit_LC, cost_LC = rng.random((3, 5)), rng.integers(1, 30, (3, 5)).astype(float)
+    every = [(range(3), list(picks)) for picks in product(range(5), repeat=3)]
+    plans = _Plans.of(credit_LC, cost_LC)
+    for budget in (15.0, 30.0, 60.0, 100.0):
+        best = max(credit_LC[picks].sum() for picks in every if cost_LC[picks].sum() <= budget)
+        found = range(3), plans.best(budget)
+        assert (credit_LC[found].sum(), cost_LC[found].sum() <= budget) == (pytest.approx(best), True)
+    assert plans.best(0).tolist() == cost_LC.argmin(axis=1).tolist()
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +221,16 @@ def test_a_run_is_analysed_from_its_folder_alone(run, tmp_path, options, levels)
     )
     assert not any(name.startswith("oracle") for name in found["policies"]["candidates"])
     assert max(point["at"][-1] for point in found["gaps"] if point["axis"] == "samples") == (16 if levels == 3 else 8)
+
+
+def test_without_levels_of_the_data_the_first_field_of_the_runs_by_holds_them(run, tmp_path, monkeypatch):
+    copy = Path(shutil.copytree(run, tmp_path / "by_subject"))
+    facts = json.loads((copy / "run.json").read_text())
+    facts["config"]["by"] = ["subject"]
+    (copy / "run.json").write_text(json.dumps(facts))
+    monkeypatch.setattr("experiments.difficulty.LEVEL", "level")
+    assert set(analyse(copy, draws=20).levels) == {"Tables", "Bars"}
+    assert len(analyse(run, draws=20).levels) == 5
 
 
 def test_what_cannot_be_analysed_is_said_with_the_way_out(run, tmp_path):
