@@ -137,7 +137,7 @@ class RunConfig(BaseModel, frozen=True, extra="forbid"):
         if online and not getattr(self.verifiers[verifier], "running", False):
             raise ValueError(
                 f"strategy {strategy}: warmup stops samples while they are drawn, and verifier {verifier!r} scores them whole; "
-                "bind {kind: confidence, over: lowest_window}"
+                "bind {kind: confidence, over: lowest_window, window: N} with N well below the tokens of a reply"
             )
 
     @property

@@ -119,6 +119,7 @@ def write_results(
 ) -> "Curves":
     """Curves, table and page of a graded run."""
     from experiments.curve_tables import risk_table, table
+    from experiments.idle import idle_lines
     from experiments.report import write_report
     from experiments.yardsticks import reference_lines, unanswered_lines
 
@@ -130,7 +131,7 @@ def write_results(
     console.print(table(found, fields[0] if fields else ""))
     if risks := risk_table(found):
         console.print(risks)
-    lines = [*results.plan.notes, *unanswered_lines(results.graded), *reference_lines(results.plan.exam)]
+    lines = [*results.plan.notes, *idle_lines(results), *unanswered_lines(results.graded), *reference_lines(results.plan.exam)]
     if problems := results.plan.exam.problems:
         lines.append(f"data: {len(problems):,} problems, listed in the report; the first: {problems[0]}")
     for line in lines:

@@ -131,7 +131,7 @@ def test_what_is_no_goal_is_refused(wanted):
 def test_a_run_lists_what_was_chosen_beside_the_fixed_one(ttc, tmp_path):
     rows = [{"id": f"q{i}", "question": f"{i}?", "options": list("abcd"), "gold": "A"} for i in range(8)]
     (tmp_path / "exam.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    strategies = [{"kind": "rejection", "n": 4, "verifier": "v", "threshold": t} for t in (0.5, "coverage >= 0.5")]
+    strategies = [{"kind": "rejection", "n": 4, "verifier": "v", "threshold": t} for t in (0.5, "coverage >= 0.5", 7)]
     content = {
         "benchmark": {"kind": "jsonl", "path": str(tmp_path / "exam.jsonl")},
         "backend": {"kind": "scripted", "replies": ["Answer: A", "Answer: B"], "pick": "seeded"},
@@ -144,7 +144,9 @@ def test_a_run_lists_what_was_chosen_beside_the_fixed_one(ttc, tmp_path):
     assert ended.code == 0, ended.err
     facts = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     name = "rejection(verifier=v,threshold=coverage>=0.5)"
-    assert set(facts["strategies"]) == {"rejection(verifier=v,threshold=0.5)", name}
+    assert set(facts["strategies"]) == {"rejection(verifier=v,threshold=0.5)", name, "rejection(verifier=v,threshold=7.0)"}
+    assert ended.out.count("no sample reaches threshold") == 1
+    assert "rejection(verifier=v,threshold=7.0): no sample reaches threshold 7; scores of v are between 0" in ended.out
     assert list(facts["thresholds"]) == [name]
     assert all(0 <= cut <= 1 for cuts in facts["thresholds"][name].values() for cut in cuts)
     assert set(facts["thresholds"][name]) == {"1", "2", "4"}

@@ -150,7 +150,7 @@ def test_a_live_strategy_is_charged_for_its_verifier(tmp_path):
         ({"verifiers": {"noise": {"kind": "confidence"}}}, r"set sampling.logprobs: true"),
         (
             {"strategies": [{"kind": "deepconf", "n": 4, "verifier": "noise", "warmup": 2}]},
-            r"verifier 'noise' scores them whole; bind \{kind: confidence, over: lowest_window\}",
+            r"verifier 'noise' scores them whole; bind \{kind: confidence, over: lowest_window, window: N\}",
         ),
         ({"strategies": [{"kind": "best_of_n", "n": 8}]}, r"verifier.*required"),
     ],
