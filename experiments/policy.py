@@ -2,15 +2,17 @@
 
 A choice is made on one fold of questions and judged on the other, on samples that did not make the levels (Snell et al. 2024,
 arXiv:2408.03314). Beside it stand the best single choice for all questions, made and judged in the same way, and the oracle:
-the choice for every question on one half of its samples, judged on the other. In-sample, all three would read too high. The
-intervals are over questions, for the choices as they were made: the luck of choosing comes on top.
+the choice for every question on one half of its samples, judged on the other. In-sample, all three would read too high. Of each
+the budget is a mean over all questions: what one level saves, another may spend. The intervals are over questions, for the
+choices as they were made: the luck of choosing comes on top.
 
-Q questions, C candidates: every (strategy, k).
+Q questions, C candidates: every (strategy, k). L levels, P plans: a candidate for each level.
 """
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -28,13 +30,13 @@ class Policy:
     """Policies that may spend so much per question on average."""
 
     budget: float
-    """On the axis of the policies, as the mean over the questions of a level."""
+    """On the axis of the policies, as the mean over all questions."""
     by_level: Interval
-    """Accuracy of the best candidate of each level."""
+    """Accuracy of the best candidate for each level, all together within the budget."""
     uniform: Interval
     """Accuracy of the best single candidate."""
     oracle: Interval
-    """Accuracy of the best candidate of each question; of those that read a single sample none is in its choice."""
+    """Accuracy of the best candidate for each question, all together within the budget, but for those that read one sample."""
     gain: Interval
     """By level minus uniform, paired."""
     cost_by_level: float
@@ -95,7 +97,7 @@ def policies(
     return Policies(choice.names, tuple(points), axis)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Choice:
     """All that a choice rests on; two of each, for the two halves of the samples."""
 
@@ -144,48 +146,115 @@ class _Choice:
                 found.append(float(cost))
         return [(low * high) ** 0.5 for low, high in pairwise(found)] + [found[-1] * 2**0.5]
 
-    def _best(self, credit_C: np.ndarray, cost_C: np.ndarray, budget: float) -> int:
-        """The best within the budget, the cheapest among equals; the cheapest of all where none fits."""
-        fits = cost_C <= budget
-        if not fits.any():
-            return int(cost_C.argmin())
-        best_C = fits & (credit_C >= credit_C[fits].max() - 1e-12)
-        return int(np.where(best_C, cost_C, np.inf).argmin())
-
-    def _fold(self, half: int, train_Q: np.ndarray, budget: float) -> int:
-        return self._best(self.credit_QC[half][train_Q].mean(axis=0), self.cost_QC[half][train_Q].mean(axis=0), budget)
-
-    def _folds(self, budget: float) -> Iterator[tuple[int, np.ndarray, str, int, int]]:
-        """Half, questions judged, their level, the candidate for the level and the one for all."""
+    @cached_property
+    def _folds(self) -> list["_Fold"]:
+        found = []
         for half in (0, 1):
             for fold in (0, 1):
                 train_Q, test_Q = self.fold_Q != fold, self.fold_Q == fold
-                if not train_Q.any() or not test_Q.any():
-                    continue
-                uniform = self._fold(half, train_Q, budget)
-                for level in np.unique(self.level_Q[half]):
-                    here_Q = self.level_Q[half] == level
-                    own = self._fold(half, train_Q & here_Q, budget) if (train_Q & here_Q).any() else uniform
-                    yield half, np.flatnonzero(test_Q & here_Q), str(level), own, uniform
+                if train_Q.any() and test_Q.any():
+                    found.append(
+                        _Fold.build(half, self.credit_QC[half], self.cost_QC[half], self.level_Q[half], train_Q, test_Q)
+                    )
+        return found
+
+    def _picked(self, budget: float) -> Iterator[tuple[int, np.ndarray, str, int, int]]:
+        """Half, questions judged, their level, the candidate for the level and the one for all."""
+        for fold in self._folds:
+            uniform = int(fold.uniform.best(budget)[0])
+            own = dict(zip(fold.levels, fold.by_level.best(budget).tolist(), strict=True))
+            for level, judged in fold.judged.items():
+                yield fold.half, judged, level, own.get(level, uniform), uniform
 
     def at(self, budget: float) -> dict[str, np.ndarray]:
         """Per question, credit and cost of each policy: the mean over both halves."""
         names = ("by level", "uniform", "oracle", "cost by level", "cost uniform")
         scored = {name: np.zeros(len(self.fold_Q)) for name in names}
-        for half, judged, _, own, uniform in self._folds(budget):
+        for half, judged, _, own, uniform in self._picked(budget):
             for name, candidate in (("by level", own), ("uniform", uniform)):
                 scored[name][judged] += self.credit_QC[half][judged, candidate] / 2
                 scored[f"cost {name}"][judged] += self.cost_QC[half][judged, candidate] / 2
         places = np.flatnonzero(self.divisible)
         for half in (0, 1):
-            for row in range(len(self.fold_Q)):
-                credit_C, cost_C = (table[1 - half][row, places] for table in (self.credit_QC, self.cost_QC))
-                scored["oracle"][row] += self.credit_QC[half][row, places[self._best(credit_C, cost_C, budget)]] / 2
+            credit_QC, cost_QC = (table[1 - half][:, places] for table in (self.credit_QC, self.cost_QC))
+            picked_Q = places[priced(credit_QC, cost_QC, budget)]
+            scored["oracle"] += self.credit_QC[half][np.arange(len(picked_Q)), picked_Q] / 2
         return scored
 
     def chosen(self, budget: float) -> dict[str, tuple[str, ...]]:
         """Level -> the candidates chosen for it."""
         found: dict[str, tuple[str, ...]] = {}
-        for _, _, level, own, _ in self._folds(budget):
+        for _, _, level, own, _ in self._picked(budget):
             found[level] = (*found.get(level, ()), self.names[own])
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Plans:
+    """All plans worth having: each costs more than the one before it, and does better."""
+
+    cost_P: np.ndarray
+    """Mean over the questions of all levels, as is the credit."""
+    credit_P: np.ndarray
+    pick_PL: np.ndarray
+
+    @classmethod
+    def of(cls, credit_LC: np.ndarray, cost_LC: np.ndarray) -> "_Plans":
+        """Level by level, what is worth having of every plan so far with every candidate.
+
+        Args:
+            credit_LC: mean credit of each level's questions, times their share of all; costs alike.
+        """
+        plans = cls(np.zeros(1), np.zeros(1), np.zeros((1, 0), dtype=int))
+        for credit_C, cost_C in zip(credit_LC, cost_LC, strict=True):
+            cost_X = np.add.outer(plans.cost_P, cost_C).ravel()
+            credit_X = np.add.outer(plans.credit_P, credit_C).ravel()
+            order_X = np.lexsort((-credit_X, cost_X))
+            before_X = np.maximum.accumulate(np.concatenate([[-np.inf], credit_X[order_X][:-1]]))
+            kept_P = order_X[credit_X[order_X] > before_X + 1e-12]
+            rows_P, picks_P = np.divmod(kept_P, len(cost_C))
+            plans = cls(cost_X[kept_P], credit_X[kept_P], np.column_stack([plans.pick_PL[rows_P], picks_P]))
+        return plans
+
+    def best(self, budget: float) -> np.ndarray:
+        """Candidate of each level in the best plan within the budget; the cheapest plan where none fits."""
+        return self.pick_PL[max(0, int(np.searchsorted(self.cost_P, budget, side="right")) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """What one fold of questions chooses for the other, under the levels and the samples of one half."""
+
+    half: int
+    levels: tuple[str, ...]
+    """Those of the questions that choose, as the plans have them."""
+    by_level: _Plans
+    uniform: _Plans
+    judged: Mapping[str, np.ndarray]
+    """Level -> questions of the other fold."""
+
+    @classmethod
+    def build(
+        cls, half: int, credit_QC: np.ndarray, cost_QC: np.ndarray, level_Q: np.ndarray, train_Q: np.ndarray, test_Q: np.ndarray
+    ) -> "_Fold":
+        levels = np.unique(level_Q[train_Q])
+        here_LQ = (level_Q == levels[:, None]) & train_Q
+        credit_LC, cost_LC = (here_LQ @ table / train_Q.sum() for table in (credit_QC, cost_QC))
+        uniform = _Plans.of(credit_LC.sum(axis=0)[None], cost_LC.sum(axis=0)[None])
+        judged = {str(level): np.flatnonzero(test_Q & (level_Q == level)) for level in np.unique(level_Q)}
+        return cls(half, tuple(map(str, levels)), _Plans.of(credit_LC, cost_LC), uniform, judged)
+
+
+def priced(credit_QC: np.ndarray, cost_QC: np.ndarray, budget: float) -> np.ndarray:
+    """What is worth most on every question at the lowest price of compute that keeps the mean cost within the budget."""
+    rows = np.arange(len(credit_QC))
+    low, high = -40.0, 10.0  # of the logarithm of the price
+    picks_Q = cost_QC.argmin(axis=1)
+    for _ in range(50):
+        middle = (low + high) / 2
+        tried_Q = (credit_QC - np.exp(middle) * cost_QC).argmax(axis=1)
+        if cost_QC[rows, tried_Q].mean() <= budget:
+            high, picks_Q = middle, tried_Q
+        else:
+            low = middle
+    return picks_Q
