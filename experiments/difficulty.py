@@ -113,6 +113,9 @@ def analyse(
     panel = Panel.build(questions, outcomes, tariffs.strategies)
     gaps = level_gaps(panel, rows[easy], rows[hard], skip=golds, draws=draws, seed=seed) if easy != hard else ()
     stuck = tuple(unsolved([questions[row] for row in rows[level]], credits, level) for level in names)
+    if field == BIN:  # each question is there twice, once under either half's bin
+        stuck = tuple(replace(one, questions=one.questions // 2) for one in stuck)
+        found = replace(found, groups=tuple(replace(group, questions=group.questions // 2) for group in found.groups))
     best = policies(asked, halves, levels, golds, axis=axis, tariffs=tariffs.strategies, draws=draws, seed=seed)
     return Difficulty(names, field, found, gaps, stuck, best)
 

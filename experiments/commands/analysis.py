@@ -125,7 +125,8 @@ def _percent(estimate: "Estimate", signed: str = "") -> str:
 
 def _gap_table(found: "Difficulty", axis: str) -> "Table":
     caption = "a change below 0 narrows the gap; points, and log odds, with paired 95 % intervals"
-    shown = _table("gap of the easiest and the hardest level", caption, "at equal", "first", "last", "change", "log odds", "it")
+    shown = _table("gap of the easiest and the hardest level", caption, "at equal", "first", "last", "change", "log odds")
+    shown.add_column("gap", justify="right", min_width=len("in points"))
     logits = {(gap.strategy, gap.axis): gap.change for gap in found.gaps if gap.scale == "logits"}
     for gap in found.gaps:
         odds = logits[gap.strategy, gap.axis]
@@ -137,7 +138,7 @@ def _gap_table(found: "Difficulty", axis: str) -> "Table":
                 *ends,
                 _percent(gap.change, "+"),
                 change,
-                _reading(gap.change),
+                reading(gap.change, odds),
             )
     return shown
 
@@ -148,8 +149,10 @@ def _span(gap: "LevelGap") -> str:
     return f"{short(gap.at[0])} to {short(gap.at[-1])}"
 
 
-def _reading(change: "Estimate") -> str:
-    return "narrows" if change.high < 0 else "widens" if change.low > 0 else "unclear"
+def reading(points: "Estimate", odds: "Estimate") -> str:
+    """What the gap does, where accuracy and log odds agree: near 0 and 1 a gap in points narrows for want of room."""
+    said, also = ("narrows" if one.high < 0 else "widens" if one.low > 0 else "unclear" for one in (points, odds))
+    return said if also == said or said == "unclear" else f"{said} in points only"
 
 
 def _loss_table(found: "Difficulty") -> "Table":
@@ -158,7 +161,7 @@ def _loss_table(found: "Difficulty") -> "Table":
     cells: dict[str, dict[int, list[str]]] = {}
     for group in found.curves.by(found.source):
         for loss in group.losses:
-            parts = " / ".join(f"{100 * part:.0f}" for part in (loss.selection, loss.budget, loss.capability))
+            parts = " / ".join(str(round(100 * part)) for part in (loss.selection, loss.budget, loss.capability))
             cells.setdefault(loss.strategy, {}).setdefault(loss.k, []).append(parts)
     for strategy, rows in cells.items():
         shown.add_row(f"{strategy}@{max(rows)}", *rows[max(rows)])
@@ -176,7 +179,10 @@ def _unsolved_table(found: "Difficulty") -> "Table":
 def _policy_table(found: "Policies") -> "Table":
     from experiments.numbers import short
 
-    caption = "accuracy in % within so much per question; choices are cross-fitted, and their luck is not in the intervals"
+    caption = (
+        "accuracy in % within so much per question, on average over all; oracle: chosen for each question on one half of its "
+        "samples; choices are judged on others than made them, and their luck is not in the intervals"
+    )
     shown = _table("best use of a budget", caption, AXES[found.axis].label, "by level", "one for all", "gain", "oracle")
     for point in found.points:
         level, uniform, oracle = (f"{100 * one.mean:.1f}" for one in (point.by_level, point.uniform, point.oracle))

@@ -12,9 +12,10 @@ import yaml
 from typer.testing import CliRunner
 
 from experiments.cli import app
+from experiments.commands.analysis import reading
 from experiments.curves import curves
 from experiments.difficulty import BIN, analyse, binned, crossfit, doubled, unsolved
-from experiments.gaps import level_gaps
+from experiments.gaps import Estimate, level_gaps
 from experiments.halves import Halves, half, halved
 from experiments.panel import Panel
 from experiments.policy import _Plans, policies
@@ -182,7 +183,7 @@ def test_the_plan_by_level_is_the_best_of_all_within_the_mean_budget_by_enumerat
     credit_LC, cost_LC = rng.random((3, 5)), rng.integers(1, 30, (3, 5)).astype(float)
     every = [(range(3), list(picks)) for picks in product(range(5), repeat=3)]
     plans = _Plans.of(credit_LC, cost_LC)
-    for budget in (15.0, 30.0, 60.0, 100.0):
+    for budget in cost_LC.min(axis=1).sum() + np.array([0, 10, 20, 40]):
         best = max(credit_LC[picks].sum() for picks in every if cost_LC[picks].sum() <= budget)
         found = range(3), plans.best(budget)
         assert (credit_LC[found].sum(), cost_LC[found].sum() <= budget) == (pytest.approx(best), True)
@@ -213,6 +214,7 @@ def test_a_run_is_analysed_from_its_folder_alone(run, tmp_path, options, levels)
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "found.json").read_text())
     assert len(found["levels"]) == len(found["unsolved"]) == levels
+    assert found["curves"]["groups"][0]["questions"] == sum(one["questions"] for one in found["unsolved"]) == 30
     assert {gap["strategy"] for gap in found["gaps"]} == {"direct", "vote"}
     losses = [loss for group in found["curves"]["groups"] if group["field"] for loss in group["losses"]]
     assert len(losses) == levels * (5 if levels == 3 else 4)
@@ -231,6 +233,12 @@ def test_without_levels_of_the_data_the_first_field_of_the_runs_by_holds_them(ru
     monkeypatch.setattr("experiments.difficulty.LEVEL", "level")
     assert set(analyse(copy, draws=20).levels) == {"Tables", "Bars"}
     assert len(analyse(run, draws=20).levels) == 5
+
+
+def test_a_gap_narrows_only_where_points_and_log_odds_agree():
+    down, flat, up = (Estimate(value, value - 0.1, value + 0.1) for value in (-1.0, 0.0, 1.0))
+    said = [reading(points, odds) for points, odds in ((down, down), (down, flat), (down, up), (flat, down), (up, up))]
+    assert said == ["narrows", "narrows in points only", "narrows in points only", "unclear", "widens"]
 
 
 def test_what_cannot_be_analysed_is_said_with_the_way_out(run, tmp_path):
