@@ -35,6 +35,6 @@ def idle(name: str, strategy: Any, pools: Mapping[str, Pool]) -> Iterator[str]:
         scored = [(falls[0].tokens, tokens) for part in parts for falls, tokens in part if falls]
         if scored and all(first >= tokens for first, tokens in scored):
             yield (
-                f"{name}: warmup saves nothing, for no reply is longer than the window of {strategy.verifier}; replies have up to "
-                f"{max(tokens for _, tokens in scored):,} tokens: set verifiers.{strategy.verifier}.window well below"
+                f"{name}: warmup saves nothing, for no reply is longer than the window of {strategy.verifier}; replies have up "
+                f"to {max(tokens for _, tokens in scored):,} tokens: set verifiers.{strategy.verifier}.window well below"
             )

@@ -5,6 +5,7 @@ import hashlib
 import io
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -54,11 +55,29 @@ def media_from_file(
     try:
         path = Path(name) if root is None else (root / name).resolve()
         if root is not None and not path.is_relative_to(root.resolve()):
-            return unusable(f"{str(name)!r} lies outside the data's folder")
+            return unusable(f"{str(name)!r} lies outside the data's folder; move it inside")
         with path.open("rb") as file:
             return Media(kind, marker, hashlib.file_digest(file, "sha256").hexdigest(), path=path)
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-        return unusable(f"{str(name)!r} cannot be read ({getattr(error, 'strerror', None) or error})")
+        why = getattr(error, "strerror", None) or error
+        return unusable(f"{str(name)!r} cannot be read ({why}); put it there, or mend the name")
+
+
+def header_checked(media: Media) -> Media:
+    """The image itself, with a `problem` where its header shows that it cannot be decoded. No pixel is read."""
+    if media.problem or media.kind == "video":
+        return media
+    try:
+        with Image.open(media.path or io.BytesIO(media.data or b"")) as image:
+            check_size(*image.size)
+    except (MediaError, Image.DecompressionBombError, Image.DecompressionBombWarning):
+        why = f"more than the {MAX_PIXELS:,} pixels that are decoded; make it smaller"
+    except _DAMAGED:
+        why = "no image of a kind that is read; replace it by a PNG or JPEG"
+    else:
+        return media
+    shown = f"{media.path.name!r}: " if media.path else ""
+    return replace(media, problem=f"{named(media.kind, media.marker)}: {shown}{why}")
 
 
 def named(kind: str, marker: int) -> str:

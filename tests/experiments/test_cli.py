@@ -217,6 +217,8 @@ def test_a_run_says_what_is_wrong_with_its_data(monkeypatch, capsys, tmp_path, c
     row = {"id": "q", "question": "?", "gold": "7", "images": ["absent.png"]}
     (tmp_path / "own.jsonl").write_text(json.dumps(row), encoding="utf-8")
     own = config(benchmark={"kind": "jsonl", "path": str(tmp_path / "own.jsonl")})
+    assert ttc(monkeypatch, "run", own, "--dry-run") == 0
+    assert "  data: q: <image 1>: 'absent.png'" in capsys.readouterr().out
     assert ttc(monkeypatch, "run", own, "--out", tmp_path / "run") == 0
     assert "data: 1 problems, listed in the report; the first: q: <image 1>: 'absent.png'" in capsys.readouterr().out
 

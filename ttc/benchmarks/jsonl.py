@@ -20,7 +20,7 @@ from ttc.benchmarks import plain
 from ttc.benchmarks.exams import seal
 from ttc.benchmarks.files import json_rows
 from ttc.benchmarks.markers import bind, numbers
-from ttc.media import media_from_bytes, media_from_file
+from ttc.media import header_checked, media_from_bytes, media_from_file
 from ttc.records import Exam, Gold, Media, Question
 
 _LONGEST_NAME = 512
@@ -72,9 +72,11 @@ class Jsonl(BaseModel, frozen=True, extra="forbid"):
     def _image(self, image: object, marker: int) -> Media:
         text = str(image)
         if not text.startswith("data:") and len(text) <= _LONGEST_NAME:
-            return media_from_file(text, root=self.path.expanduser().parent, marker=marker)
+            return header_checked(media_from_file(text, root=self.path.expanduser().parent, marker=marker))
         try:
-            return media_from_bytes(base64.b64decode(text.rpartition("base64,")[2], validate=True), marker=marker)
+            return header_checked(
+                media_from_bytes(base64.b64decode(text.rpartition("base64,")[2], validate=True), marker=marker)
+            )
         except (binascii.Error, ValueError) as error:
             return Media("image", marker, sha256="", problem=f"<image {marker}> is no base64 ({error})")
 

@@ -56,15 +56,19 @@ def test_images_without_any_marker_come_before_the_text(folder: Path):
     assert [isinstance(part, Text) for part in parts] == [False, False, True]
 
 
-def test_files_outside_the_folder_and_missing_images_are_problems_of_their_rows(folder: Path):
-    rows = [
-        {**ROW, "id": f"q{n}", "images": images} for n, images in enumerate([["../secret.png"], ["gone.png"], [], ["%" * 600]])
-    ]
-    exam = load(folder, *rows)
-    assert len(exam.questions) == 4
+def test_images_outside_the_folder_missing_or_broken_are_problems_of_their_rows(folder: Path, bomb: bytes):
+    (folder / "text.png").write_text("no image")
+    (folder / "bomb.png").write_bytes(bomb)
+    written = base64.b64encode(b"no image " * 99).decode()
+    named = ("../secret.png", "gone.png", None, "%" * 600, "text.png", written, "bomb.png")
+    exam = load(folder, *({**ROW, "id": f"q{n}", "images": [name] if name else []} for n, name in enumerate(named)))
     assert all(question.media[0].problem for question in exam.questions)
     assert "outside the data's folder" in exam.problems[0]
-    assert len(exam.problems) == 4
+    assert exam.problems[1].endswith("'gone.png' cannot be read (No such file or directory); put it there, or mend the name")
+    assert exam.problems[4] == "q4: <image 1>: 'text.png': no image of a kind that is read; replace it by a PNG or JPEG"
+    assert exam.problems[5] == "q5: <image 1>: no image of a kind that is read; replace it by a PNG or JPEG"
+    assert exam.problems[6].startswith("q6: <image 1>: 'bomb.png': more than the 89,478,485 pixels")
+    assert len(exam.problems) == len(named)
 
 
 def test_clusters_are_questions_that_share_an_image(folder: Path):

@@ -114,7 +114,7 @@ def test_images_named_by_a_jsonl_row_may_not_leave_its_folder(tmp_path, png):
     (folder / "rows.jsonl").write_text(json.dumps(row))
     exam = MMMUPro(path=folder / "rows.jsonl").load()
     assert "outside" in exam.questions[0].media[0].problem
-    assert exam.problems == ("a: <image 1>: '../secret.png' lies outside the data's folder",)
+    assert exam.problems == ("a: <image 1>: '../secret.png' lies outside the data's folder; move it inside",)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"id": "a"}\n{"id": '])
