@@ -14,6 +14,7 @@ def serve(
 ) -> None:
     """Serve the strategies of a config as models; the benchmark and the judge in it play no part."""
     import importlib.util
+    import sys
     from contextlib import suppress
 
     from experiments.config import points
@@ -25,8 +26,10 @@ def serve(
 
     runs = points(config, assignments or [])
     if len(runs) > 1:
-        raise UserError(f"config {config}: its grid has {len(runs)} points, and one is served; take the grid out")
+        raise UserError(f"config {config}: its grid has {len(runs)} points, and one is served; take it out with grid=null")
     server = Server(next(iter(runs.values())))
+    for note in server.service.notes:
+        print(note, file=sys.stderr)
     with listening(host, port) as place, suppress(KeyboardInterrupt):
         server.run([place])
     if server.failure is not None:

@@ -17,7 +17,6 @@ from ttc.errors import BudgetSpent, UserError
 from ttc.records import Answer, Prompt, Question, Sample, Sampling, Selection
 from ttc.scoring import Scoring
 from ttc.session import Session
-from ttc.strategies.threshold import fixed
 
 
 class Seeded:
@@ -69,23 +68,34 @@ class Service:
     """How long samples stay in memory after an answer; longer than a bank takes to seal them."""
 
     def __init__(self, config: RunConfig) -> None:
-        """Raises UserError for a strategy that cannot work on what a client sends, or a model that is not there."""
+        """Raises UserError where no strategy can work on what a client sends, or for a model that is not there."""
         bound = bind(config, ())
         self.config, self._calibrated = bound.config, bound.calibrated
-        self.strategies = {strategy_name(strategy): strategy for strategy in self.config.strategies}
-        for name, strategy in self.strategies.items():
-            if self.config.uses_gold(strategy):
-                raise UserError(f"strategy {name} needs the gold, which no client sends; leave it out")
-            if strategy.kind == "shuffled_vote":
-                raise UserError(f"strategy {name} asks in words of its own, but the prompt is the client's; leave it out")
-            if strategy.kind == "allocated_vote":
-                raise UserError(f"strategy {name} knows the questions of its plan, and clients ask others; use adaptive_vote")
-            fixed(getattr(strategy, "threshold", 0.0))
+        strategies = {strategy_name(strategy): strategy for strategy in self.config.strategies}
+        unfit = {name: why for name, strategy in strategies.items() if (why := self._unfit(strategy))}
+        self.strategies = {name: strategy for name, strategy in strategies.items() if name not in unfit}
+        if not self.strategies:
+            name, why = next(iter(unfit.items()))
+            raise UserError(f"no strategy is left to serve: {name} {why}; add vote")
+        self.notes = (*bound.notes, *(f"not served: {name} {why}" for name, why in unfit.items()))
+        """What the config lists and clients do not get, and why."""
         self._bank = Bank(config.bank)
         self._shape = config.backend.shape()
         self._stack = AsyncExitStack()
         self._open: Counter[str] = Counter()
         self._answered: dict[str, float] = {}
+
+    def _unfit(self, strategy: Any) -> str:
+        """Why it cannot work on what a client sends; empty where it can."""
+        if self.config.uses_gold(strategy):
+            return "needs the gold, which no client sends"
+        if strategy.kind == "shuffled_vote":
+            return "asks in words of its own, but the prompt is the client's"
+        if strategy.kind == "allocated_vote":
+            return "knows the questions of its plan, and clients ask others; use adaptive_vote"
+        if isinstance(goal := getattr(strategy, "threshold", None), str):
+            return f"chooses its threshold ({goal}) on the other questions of a run; give a number"
+        return ""
 
     async def __aenter__(self) -> Self:
         dispatcher = Dispatcher(self.config.backend, self._bank, run_seed=self.config.seed, run="serve")

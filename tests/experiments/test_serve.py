@@ -280,9 +280,12 @@ def test_another_seed_gets_other_samples_and_what_is_answered_is_let_go(tmp_path
         ({"kind": "rejection", "n": 3, "verifier": "told", "threshold": "accuracy"}, "give a number"),
     ],
 )
-def test_a_strategy_that_cannot_work_on_a_clients_words_is_refused_at_the_start(tmp_path, strategy, words):
+def test_a_strategy_that_cannot_work_on_a_clients_words_is_left_out_and_refused_alone(tmp_path, strategy, words):
     with pytest.raises(UserError, match=words):
         Service(validate({**CONFIG, "strategies": [strategy], "bank": str(tmp_path)}, "test"))
+    service = Service(validate({**CONFIG, "strategies": [{"kind": "vote", "n": 3}, strategy], "bank": str(tmp_path)}, "test"))
+    assert list(service.strategies) == ["vote"]
+    assert [words in note for note in service.notes] == [True]
 
 
 @pytest.mark.parametrize(
