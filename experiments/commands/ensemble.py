@@ -30,7 +30,32 @@ def ensemble(
     weights = fit(run, names, label_free=label_free)
     weights.save(out)
     Console().print(_table(weights))
-    print(f"weights: {out}; verifiers of other runs read them as {{kind: ensemble, members: ..., weights: {out}}}")
+    print(f"weights: {out}; in the config of another run:\n\n{_binding(run, names, out)}", end="")
+
+
+def _binding(run: Path, names: Sequence[str], out: Path) -> str:
+    """The YAML that binds the ensemble in another run."""
+    import yaml
+
+    from experiments.folder import read_config
+
+    known = read_config(run).verifiers
+    bound = {"kind": "ensemble", "members": {name: _settings(known[name]) for name in names}, "weights": str(out)}
+    return yaml.safe_dump({"verifiers": {"both": bound}}, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _settings(part: object) -> object:
+    """A part of a config as one would write it: its kinds, and what is not the default."""
+    from pydantic import BaseModel
+
+    if isinstance(part, BaseModel):
+        usual = {name: field.get_default(call_default_factory=True) for name, field in type(part).model_fields.items()}
+        return {name: _settings(value) for name, value in part if name == "kind" or value != usual[name]}
+    if isinstance(part, Mapping):
+        return {name: _settings(value) for name, value in part.items()}
+    if isinstance(part, tuple | list):
+        return [_settings(value) for value in part]
+    return str(part) if isinstance(part, Path) else part
 
 
 def fit(run: Path, names: Sequence[str], *, label_free: bool) -> "Weights":
@@ -134,10 +159,13 @@ def _table(weights: "Weights") -> "Table":
     share = f"{100 * weights.prevalence:.1f} % of them {'right' if weights.fitted == 'labels' else 'estimated to be right'}"
     shown = Table(title=f"from {told} {weights.replies:,} replies", caption=share, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     shown.add_column("member")
-    for heading in ("weight", "accuracy"):
-        shown.add_column(heading, justify="right")
-    shown.add_column("left out", overflow="fold")
-    for name, member in weights.members.items():
-        accuracy = "" if member.accuracy is None else f"{member.accuracy:.3f}"
-        shown.add_row(escape(name), f"{member.weight:+.3f}", accuracy, escape(member.left_out))
+    shown.add_column("weight", justify="right")
+    members = weights.members
+    accuracies = ["" if one.accuracy is None else f"{one.accuracy:.3f}" for one in members.values()]
+    reasons = [escape(one.left_out) for one in members.values()]
+    more = [(name, column) for name, column in (("accuracy", accuracies), ("left out", reasons)) if any(column)]
+    for heading, _ in more:
+        shown.add_column(heading, justify="right" if heading == "accuracy" else "left", overflow="fold")
+    for row, (name, member) in enumerate(members.items()):
+        shown.add_row(escape(name), f"{member.weight:+.3f}", *(column[row] for _, column in more))
     return shown

@@ -50,8 +50,11 @@ def test_weights_of_a_dev_run_beat_the_vote_on_other_questions_and_are_refused_o
     weights = fitted(ttc, dev)
     assert (weights.fitted, weights.replies) == ("labels", 96)
     assert weights.members["good"].weight > 0 > weights.members["bad"].weight
-    both = {"kind": "ensemble", "members": {"good": GOOD, "bad": BAD}, "weights": str(dev / "w.json")}
-    use = {"verifiers": {"both": both}, "strategies": [{"kind": kind, "n": 8, "verifier": "both"} for kind in KINDS]}
+    shown = ttc("ensemble", dev, "--members", "good,bad", "--out", dev / "w.json").out
+    assert "accuracy" not in shown
+    bound = yaml.safe_load(shown.partition("of another run:")[2])
+    assert bound["verifiers"]["both"]["members"] == {"good": GOOD, "bad": BAD}
+    use = {**bound, "strategies": [{"kind": kind, "n": 8, "verifier": "both"} for kind in KINDS]}
     use["strategies"].append({"kind": "vote", "n": 8})
     assert ttc("run", config(tmp_path, "test", **use), "--out", tmp_path / "test").code == 0
     curves = Curves.from_json((tmp_path / "test" / "curves.json").read_text(encoding="utf-8")).overall.curves
