@@ -170,7 +170,8 @@ def holds_at_large_n(found: Credits, units: Sequence[str]) -> Finding:
     # the peak was chosen for its height, so a hair's breadth below it is no fall
     falls = below_vote.high < 0 or (below_peak.high < 0 and below_peak.mean < -HAIR)
     figures = {"against vote": below_vote.mean, "against peak": below_peak.mean, "peak k": float(found.ks[peak])}
-    return Finding(name, "fail" if falls else "pass", ", ".join(says) + " (neither below 0)", len(units), figures)
+    said = f"{', '.join(says)} (fails only where an interval lies wholly below 0)"
+    return Finding(name, "fail" if falls else "pass", said, len(units), figures)
 
 
 def _scored_twice(pairs: Sequence[Pair]) -> list[tuple[Pair, float, float]]:

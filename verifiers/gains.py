@@ -42,7 +42,7 @@ class Gain:
 
     @property
     def reading(self) -> str:
-        """What the interval says, and what this many questions could have shown where it says nothing."""
+        """What the interval says; where it says nothing, the true difference in points that would be found with power 0.8."""
         low, high = self.over_vote.interval.low, self.over_vote.interval.high
         if low == high == 0:
             return "the same as the vote on every question"
@@ -50,7 +50,7 @@ class Gain:
             return "above the vote" if low > 0 else "below the vote"
         if self.over_vote.detectable is None:
             return "unclear: a single cluster of questions shows nothing"
-        return f"unclear: power 0.8 only for a true difference of {100 * self.over_vote.detectable:.1f} points or more"
+        return f"unclear; finds {100 * self.over_vote.detectable:.1f} or more"
 
 
 @dataclass(frozen=True, slots=True)

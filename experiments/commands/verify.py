@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
     from rich.table import Table
 
     from experiments.verify import Card
+    from ttc.statistics import Interval
 
 
 def verify(
@@ -87,18 +90,30 @@ def _table(title: str, caption: str, left: str, *right: str) -> "Table":
     from rich import box
     from rich.table import Table
 
-    shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column(left, overflow="fold")
+    gap = int(len(right) < 5)  # of many columns the box's own space apart is all that a terminal of 80 has
+    shown = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0))
+    shown.add_column(left, overflow="fold", min_width=9)  # a level, or the usual subject, in one line
     for heading in right:
-        shown.add_column(heading, justify="right", overflow="fold")
+        shown.add_column(heading, justify="right", overflow="fold", no_wrap=True)
     return shown
+
+
+def _short(value: float) -> str:
+    from experiments.verify_page import number
+
+    return number(value, 2)
+
+
+def _under(found: "Interval | None", write: "Callable[[float], str]", end: "Callable[[float], str]") -> str:
+    """A figure, and its interval on a line of its own, where a terminal of 80 has no room for both."""
+    return "-" if found is None else f"{write(found.mean)}\n[dim]{end(found.low)}..{end(found.high)}[/dim]"
 
 
 def _steps(card: "Card") -> "Table":
     from rich.markup import escape
 
     from experiments.numbers import percent
-    from experiments.verify_page import number, ranged
+    from experiments.verify_page import number
 
     caption = f"a step counts as right from {card.cut:.3f} on; AUPRC is of wrong steps; baselines read no question"
     shown = _table(
@@ -106,21 +121,21 @@ def _steps(card: "Card") -> "Table":
         caption,
         "replies",
         "steps",
-        "wrong %",
+        "wrong\n%",
         "AUROC",
         "AUPRC",
-        "first error",
+        "first\nerror",
         "±1",
-        "process F1",
-        "macro F1",
-        "negative F1",
+        "process\nF1",
+        "macro\nF1",
+        "negative\nF1",
     )
     for row in card.steps:
         means = [
             one.mean if one else None
             for one in (row.first_error, row.near_error, row.process_f1, row.macro_f1, row.negative_f1)
         ]
-        cells = [f"{row.steps:,}", percent(row.wrong), ranged(row.auroc), *map(number, [row.auprc, *means])]
+        cells = [f"{row.steps:,}", percent(row.wrong), _under(row.auroc, number, _short), *map(number, [row.auprc, *means])]
         shown.add_row(escape(row.group), *cells)
     for row in card.baselines:
         cells = [number(row.auroc), number(row.auprc), "", "", number(row.process_f1), number(row.macro_f1), ""]
@@ -150,7 +165,7 @@ def _answers(card: "Card") -> "Table":
     from experiments.verify_page import number, ranged
 
     caption = "length: rank correlation with the number of steps, right and wrong replies held apart"
-    shown = _table("answers", caption, "replies", "n", "right %", "AUROC", "at equal length", "length")
+    shown = _table("answers", caption, "replies", "n", "right %", "AUROC", "at equal\nlength", "length")
     for row in card.answers:
         cells = [f"{row.replies:,}", percent(row.right), ranged(row.auroc), number(row.matched_auroc), ranged(row.length)]
         shown.add_row(escape(row.group), *cells)
@@ -162,27 +177,23 @@ def _gains(card: "Card") -> "Table":
     from rich.markup import escape
 
     from experiments.numbers import percent, signed
-    from experiments.verify_page import ranged
+    from experiments.verify_page import number
 
-    shown = _table(
-        "gain over the vote",
-        "paired by question; all k in the page",
-        "questions",
-        "method@k",
-        "accuracy %",
-        "vote %",
-        "gain",
-        "oracle gap",
-        "reading",
+    caption = (
+        "in %, paired by question; exact over the samples that were scored, the first of each question, which the vote reads "
+        "too (`ttc curves`: the vote over all); finds: a true difference that so many questions show with power 0.8; all k in "
+        "the page"
     )
+    shown = _table("gain over the vote", caption, "questions", "method@k", "right", "vote", "gain", "oracle gap")
+    shown.add_column("reading", min_width=len("unclear; finds"))
     for group in card.gains:
         last = max((gain.k for gain in group.gains), default=0)
         for gain in group.gains:
             if gain.k in (16, last):
-                spread = gain.over_vote.interval
-                points = f"{signed(spread.mean)} [{signed(spread.low)}, {signed(spread.high)}]"
-                cells = [percent(gain.accuracy), percent(gain.vote), points, ranged(gain.recovered), gain.reading]
-                shown.add_row(escape(f"{group.group} ({group.questions})"), f"{gain.method}@{gain.k}", *cells)
+                points, gap = _under(gain.over_vote.interval, signed, signed), _under(gain.recovered, number, _short)
+                cells = [percent(gain.accuracy), percent(gain.vote), points, gap, gain.reading]
+                name = f"{escape(group.group)}\n[dim]({group.questions:,})[/dim]"
+                shown.add_row(name, f"{gain.method}\n@{gain.k}", *cells)
     return shown
 
 

@@ -75,6 +75,7 @@ def test_a_good_and_a_bad_verifier_are_told_apart_and_a_second_call_scores_nothi
     }
     assert last["good"] > 0.2 > 0 > last["bad"]
     assert {group["group"] for group in good["gains"]} == {"all", "Easy", "Hard", "Art", "Math"}
+    assert "fails only where an interval lies wholly below 0" in " ".join(found.out.split())
     verdicts = {one["probe"]: one["verdict"] for one in good["findings"]}
     assert verdicts["blank image"] == "not applicable"
     assert verdicts["answer swapped"] == "pass"
