@@ -1,13 +1,22 @@
 """Progress of the drawing, with rates and the time left."""
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from experiments.folder import read_manifest
 from ttc.records import Sample
+
+
+def begun(doing: str, runs: Sequence[Path]) -> None:
+    """Say on standard error what is begun, which takes a while, and on how much. Raises UserError for what is no run."""
+    questions = sum(read_manifest(run)["benchmark"]["questions"] for run in runs)
+    print(f"{doing}: {questions:,} questions of {', '.join(map(str, runs))} ...", file=sys.stderr)
 
 
 @contextmanager

@@ -33,10 +33,13 @@ def allocate(
 
     from experiments import allocation_report
     from experiments.allocation import plan_of
+    from experiments.progress import begun
     from experiments.reopened import pools_of
     from training.difficulty_frozen import read
     from ttc.errors import UserError
 
+    if json is None:
+        begun("replaying votes", [run])
     results, pools = pools_of(run)
     questions, most = results.plan.exam.questions, most or min(pool.n for pool in pools.values())
     if wrong := [n for n in budget or () if n >= most]:

@@ -19,9 +19,12 @@ def predict_difficulty(
     json: Annotated[Path | None, typer.Option("--json", help="Also write everything to this file.")] = None,
 ) -> None:
     """A ladder of predictors of difficulty, each judged on questions it never saw."""
+    import sys
+
     from rich.console import Console
 
     from experiments.config import override, read_yaml
+    from experiments.progress import begun
     from training.difficulty import climb, validate
     from training.difficulty_data import load
 
@@ -31,8 +34,12 @@ def predict_difficulty(
     if checked.run is not None:
         from experiments.reopened import tried_of_run
 
+        if json is None:
+            begun("reading samples", [checked.run])
         tried = tried_of_run(checked.run)
     data, learning = load(checked, tried)
+    if json is None:
+        print(f"fitting and judging predictors: {len(data.questions):,} questions ...", file=sys.stderr)
     with console.status("") as status:
         ladder, frozen = climb(data, checked, learning=learning, on_rung=lambda name: status.update(name))
     for scheme in dict.fromkeys(entry.scheme for entry in ladder.entries):

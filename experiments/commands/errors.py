@@ -36,9 +36,12 @@ def errors(
     from rich.console import Console
 
     from experiments.errors import Options, explain
+    from experiments.progress import begun
 
     options = Options(labels, draw, encoder, verifier, most, tuple(curve or ()), seed)
-    found = explain([run, *(others or ())], options)
+    runs = [run, *(others or ())]
+    begun("reading wrong replies", runs)
+    found = explain(runs, options)
     console = Console()
     for one in found:
         console.print(_kinds(one, terms))
