@@ -110,7 +110,7 @@ class Profile:
 
     trades: tuple[Trades, ...]
     overlap: Overlap | None
-    """Of the samples of several runs; None for one."""
+    """Of the samples of several runs, over the questions that all asked; None for one, or where there are none."""
     calibrations: tuple[Calibration, ...]
     shares: tuple[KindShare, ...]
     mended: tuple[Mended, ...]
@@ -128,7 +128,8 @@ def profile(
     """Profile runs over the same data. Kinds of error are told of the runs whose folder has them (`ttc errors`).
 
     Args:
-        strategies: to compare; all but those that know the truth where empty.
+        strategies: to compare, all with the first; where empty, each with its own in the first run (of a single run, with
+            its first), but for those that know the truth.
         force: compare runs over different data on the questions that they share.
 
     Raises:
@@ -150,9 +151,10 @@ def profile(
             continue
         shares += kind_shares(name, run, kinds, fields, seed=seed)
         mended += what_is_mended(name, run, kinds, seed=seed)
+    overlap = _overlap(opened, notes) if len(opened) > 1 else None
     return Profile(
         tuple(trades),
-        _overlap(opened) if len(opened) > 1 else None,
+        overlap,
         tuple(calibrations),
         tuple(shares),
         tuple(mended),
@@ -169,8 +171,9 @@ def _names(runs: Sequence[Path]) -> list[str]:
 def _all_trades(
     runs: Sequence[Path], names: Sequence[str], fields: Sequence[str], wanted: Sequence[str], seed: int
 ) -> tuple[list[Trades], list[str]]:
-    """The first strategy of the first run against all others, of all runs, each at its largest k."""
+    """Each at its largest k."""
     found: dict[str, tuple[list[Question], dict[str, float]]] = {}
+    keys: dict[str, tuple[Path, str]] = {}
     for run, name in zip(runs, names, strict=True):
         questions, outcomes = read_outcomes(run)
         gold = {key for key, one in read_manifest(run)["strategies"].items() if one["uses_gold"]}
@@ -179,16 +182,23 @@ def _all_trades(
             k = min(points[-1][0] for points in outcomes[strategy].values())
             label = f"{name} {strategy}@{k}" if len(runs) > 1 else f"{strategy}@{k}"
             found[label] = questions, {id: dict(points)[k].credit for id, points in outcomes[strategy].items()}
+            keys[label] = run, strategy
     if not found:
         raise UserError(
             f"runs {', '.join(map(str, runs))}: no strategy {', '.join(wanted) or 'without gold'}; see `ttc curves`"
         )
-    (first, (questions, ours)), *others = found.items()
+    first, *others = found
+    pairs = [(first, label) for label in others]
+    if len(runs) > 1 and not wanted:
+        own = {strategy: label for label, (run, strategy) in keys.items() if run == runs[0]}
+        same = [(own[strategy], label) for label, (run, strategy) in keys.items() if run != runs[0] and strategy in own]
+        pairs = same or pairs
     trades = []
-    for label, (_, theirs) in others:
+    for one, label in pairs:
+        (questions, ours), (_, theirs) = found[one], found[label]
         shared = [question for question in questions if question.id in ours and question.id in theirs]
         if shared:
-            trades.append(Trades(first, label, tuple(_trades(shared, ours, theirs, fields, seed))))
+            trades.append(Trades(one, label, tuple(_trades(shared, ours, theirs, fields, seed))))
     return trades, [] if others else [f"one strategy only ({first}): nothing to compare it with"]
 
 
@@ -226,9 +236,14 @@ def _trade(
     )
 
 
-def _overlap(opened: Mapping[str, OpenRun]) -> Overlap:
-    """Of the samples of each run, over the questions of any."""
-    ids = list(dict.fromkeys(id for run in opened.values() for id in run.attempts))
+def _overlap(opened: Mapping[str, OpenRun], notes: list[str]) -> Overlap | None:
+    """Of the samples of each run, over the questions that all asked, with a note where those are not all; None without any."""
+    first, *others = opened.values()
+    ids = [id for id in first.attempts if all(id in run.attempts for run in others)]
+    if any(len(run.attempts) > len(ids) for run in opened.values()):
+        notes.append(f"what each solves and what two have in common: over the {len(ids):,} questions that all runs asked")
+    if not ids:
+        return None
     right_MQ, drawn_MQ = (np.zeros((len(opened), len(ids))) for _ in range(2))
     for row, run in enumerate(opened.values()):
         for column, id in enumerate(ids):

@@ -35,14 +35,15 @@ def _members(found: "Overlap") -> "Table":
     from rich.table import Table
 
     caption = (
-        f"in %; any: a right sample among all of it; only it: and none of the others. All together: {100 * found.reached:.1f}"
+        "over n questions, in %; any: a right sample among all of it; only it: and none of the others. "
+        f"All together: {100 * found.reached:.1f}"
     )
     shown = Table(title="what each model solves", caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("", "model", "samples", "right", "any", "only it"):
+    for heading in ("", "model", "n", "samples", "right", "any", "only it"):
         shown.add_column(heading, justify="left" if heading == "model" else "right", overflow="fold")
     for number, one in enumerate(found.members, 1):
         shares = (f"{100 * share:.1f}" for share in (one.accuracy, one.reached, one.alone))
-        shown.add_row(str(number), one.model, f"{one.samples:,}", *shares)
+        shown.add_row(str(number), one.model, f"{one.questions:,}", f"{one.samples:,}", *shares)
     return shown
 
 

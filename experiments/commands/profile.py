@@ -19,7 +19,7 @@ def profile(
     ],
     by: Annotated[list[str] | None, typer.Option(help="Field to group by.  \\[default: level, subject, image type]")] = None,
     strategy: Annotated[
-        list[str] | None, typer.Option(help="Strategy to compare, as in `ttc curves`.  \\[default: all without gold]")
+        list[str] | None, typer.Option(help="Strategy to compare, as in `ttc curves`.  \\[default: each without gold]")
     ] = None,
     json: Annotated[Path | None, typer.Option(help="Also write everything here.")] = None,
     force: Annotated[bool, typer.Option(help="Compare runs over different data on what they share.")] = False,

@@ -136,6 +136,15 @@ def test_gains_and_losses_are_counted_and_tested_as_pairs(tmp_path, ttc):
     assert found.overlap.reached == 1
     assert found.overlap.members[0].alone == pytest.approx(8 / 24)
 
+    part = finished(tmp_path, ttc, benchmark, replies, [{"kind": "cot", "greedy": False}], limit=12)
+    fewer = profile([runs[0], part], force=True)
+    assert fewer.overlap is not None
+    asked = {one.id for one in open_run(part).exam.questions}
+    assert {member.questions for member in fewer.overlap.members} == {len(asked)} == {12}
+    rights = [[hit[int(id[1:])] for id in asked] for hit in (first, other)]
+    assert sorted(one.reached for one in fewer.overlap.members) == pytest.approx(sorted(sum(one) / 12 for one in rights))
+    assert any("12 questions that all runs asked" in note for note in fewer.notes)
+
 
 def test_more_samples_mend_what_the_vote_then_gets_right(tmp_path, ttc):
     """Of three questions with a wrong reply of a kind: outvoted, outvoting, and never right."""
