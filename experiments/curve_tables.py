@@ -86,6 +86,19 @@ def risk_table(found: Curves) -> Table | None:
     return shown
 
 
+def lacking(found: Curves, axis: str) -> str:
+    """Why the cost or the areas on an axis are not there, with the way out; empty where they are."""
+    check_axis(axis)
+    points = [point for curve in found.overall.curves for point in curve.points]
+    if all(getattr(point, axis) is None for point in points):
+        wants = {"money": "prices", "device_seconds": "throughput", "path_seconds": "speed"}.get(axis)
+        way = f"give {wants} under costs: in the config and run it again, nothing is drawn" if wants else "its samples do not tell it"
+        return f"{AXES[axis].label}: unknown; {way}"
+    if not any(one.axis == axis for one in found.areas):
+        return f"no areas under the curves: over {AXES[axis].label} they share no range, or a cost is unknown"
+    return ""
+
+
 def unit(found: Curves, axis: str) -> str:
     """What an axis counts, the currency for money."""
     return found.currency or "money" if axis == "money" else AXES[axis].label

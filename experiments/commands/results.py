@@ -36,7 +36,7 @@ def curves(
     from rich.console import Console
 
     from experiments import folder
-    from experiments.curve_tables import area_table, risk_table, table
+    from experiments.curve_tables import area_table, lacking, risk_table, table
 
     questions, outcomes = folder.read_outcomes(run)
     if by is None:
@@ -50,6 +50,8 @@ def curves(
     for shown in (area_table(found, axis), risk_table(found)):
         if shown is not None:
             Console().print(shown)
+    if said := lacking(found, axis):
+        Console().print(said, markup=False, highlight=False)
     if json is not None:
         json.write_text(found.to_json(), encoding="utf-8")
 

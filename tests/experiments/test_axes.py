@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from experiments import figures
 from experiments.axes import AXES
 from experiments.cli import app
-from experiments.curve_tables import area_table, table
+from experiments.curve_tables import area_table, lacking, table
 from experiments.curves import Curves, curves
 from experiments.tariffs import Tariffs, read_tariffs, seconds_per_token
 from ttc.compute import Prices
@@ -117,6 +117,7 @@ def test_json_brings_every_axis_back_and_the_tables_name_the_unit(found):
     assert Curves.from_json(found.to_json()) == found
     assert table(found, axis="money").columns[-1].header == "USD"
     assert area_table(found, "flops") is None
+    assert lacking(found, "flops").startswith(("FLOPs: unknown", "no areas"))
     with pytest.raises(UserError, match=r"'dollars'.*money"):
         table(found, axis="dollars")
 
