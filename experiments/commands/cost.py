@@ -85,7 +85,7 @@ def table(title: str, forecasts: Sequence["Forecast"]) -> "Table":
     }
     known = {heading: cells for heading, cells in columns.items() if any(cells)}
     for heading in known:
-        shown.add_column(heading, justify="right")
+        shown.add_column(heading, justify="right", overflow="fold")
     for one, *cells in zip(forecasts, *known.values(), strict=True):
         shown.add_row(one.what, *(cell or "-" for cell in cells))
     unknown = ", ".join(heading for heading in ("completion tokens", "FLOPs", "money") if heading not in known)
@@ -98,7 +98,7 @@ def _total(total: "Total | None") -> str:
         return ""
     if not total.low < total.high:
         return f"{total.value:,.0f}"
-    return f"{total.value:,.0f} [dim]{total.low:,.0f}-{total.high:,.0f}[/dim]"
+    return f"{total.value:,.0f}\n[dim]{total.low:,.0f}-\n{total.high:,.0f}[/dim]"
 
 
 def _left(found: "Outlook") -> str:
