@@ -87,9 +87,11 @@ def allocation_table(found: "Allocation", n: int) -> "Table":
 
     caption = (
         f"{found.questions:,} questions, at most {found.most} samples of one; gain over equally many samples for all at the "
-        "same tokens, paired, in points; learned on other questions; * knows the truth"
+        "same tokens, paired, in points; learned on other questions; * knows the truth: chosen and judged on the same samples "
+        "(hindsight), or chosen on one half of them and judged on the other (halves), which can take half of them only; "
+        "tokens are completion tokens; vote is of replayed orders of samples, hence near `ttc curves`, not equal to it"
     )
-    shown = Table(title=f"at the tokens of vote@{n}", caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown = Table(title=f"at the completion tokens of vote@{n}", caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     shown.add_column("", overflow="fold")
     for heading in ("tokens", "accuracy %", "gain", "p"):
         shown.add_column(heading, justify="right", no_wrap=True)
