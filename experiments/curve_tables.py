@@ -92,7 +92,7 @@ def lacking(found: Curves, axis: str) -> str:
     points = [point for curve in found.overall.curves for point in curve.points]
     if all(getattr(point, axis) is None for point in points):
         wants = {"money": "prices", "device_seconds": "throughput", "path_seconds": "speed"}.get(axis)
-        way = f"give {wants} under costs: in the config and run it again, nothing is drawn" if wants else "its samples do not tell it"
+        way = f"give {wants} under costs: and run it again, nothing is drawn" if wants else "its samples do not tell it"
         return f"{AXES[axis].label}: unknown; {way}"
     if not any(one.axis == axis for one in found.areas):
         return f"no areas under the curves: over {AXES[axis].label} they share no range, or a cost is unknown"
