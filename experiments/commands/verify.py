@@ -36,6 +36,7 @@ def verify(
     from rich.console import Console
 
     from experiments import verify as verifying
+    from experiments.progress import begun
     from ttc.errors import UserError
 
     if freeze and frozen:
@@ -58,6 +59,8 @@ def verify(
         probed=verifying.PROBED if probes is None else probes,
         seed=seed,
     )
+    if json is None:
+        begun("judging verifiers", [run])
     cards = verifying.verify(run, options)
     console = Console()
     for card in cards:

@@ -66,7 +66,8 @@ def cards(run: Path) -> dict[str, Any]:
 
 def test_a_good_and_a_bad_verifier_are_told_apart_and_a_second_call_scores_nothing(tmp_path, ttc, dev):
     found = ttc("verify", dev)
-    assert (found.code, found.err) == (0, "")
+    assert (found.code, found.err.count("\n")) == (0, 1)
+    assert "judging verifiers" in found.err
     good, bad = (cards(dev)[name] for name in ("good", "bad"))
     assert good["answers"][0]["auroc"]["mean"] > 0.9
     assert bad["answers"][0]["auroc"]["mean"] < 0.3
