@@ -45,7 +45,7 @@ def test_predictions_become_a_plan_and_the_strategy_follows_it(ttc, run, tmp_pat
     assert len(difficulty_frozen.read(tmp_path / "p.json").questions) == 120
     ended = ttc("allocate", first, "--predictions", tmp_path / "p.json", "--budget", 3, "--freeze", tmp_path / "plan.json")
     assert ended.code == 0, ended.err
-    assert "at the tokens of vote@3" in ended.out
+    assert "at the completion tokens of vote@3" in ended.out
     second = run("second", {"kind": "vote", "n": 8}, {"kind": "allocated_vote", "n": 3, "plan": str(tmp_path / "plan.json")})
     points = {
         curve["strategy"].partition("(")[0]: curve["points"]
