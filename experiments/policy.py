@@ -248,11 +248,12 @@ class _Fold:
 def priced(credit_QC: np.ndarray, cost_QC: np.ndarray, budget: float) -> np.ndarray:
     """What is worth most on every question at the lowest price of compute that keeps the mean cost within the budget."""
     rows = np.arange(len(credit_QC))
-    low, high = -40.0, 10.0  # of the logarithm of the price
+    most = float(cost_QC.max()) or 1.0  # money and FLOPs are twenty orders of magnitude apart
+    low, high = -40.0, 40.0  # of the logarithm of the price of that much
     picks_Q = cost_QC.argmin(axis=1)
     for _ in range(50):
         middle = (low + high) / 2
-        tried_Q = (credit_QC - np.exp(middle) * cost_QC).argmax(axis=1)
+        tried_Q = (credit_QC - np.exp(middle) * (cost_QC / most)).argmax(axis=1)
         if cost_QC[rows, tried_Q].mean() <= budget:
             high, picks_Q = middle, tried_Q
         else:
