@@ -8,6 +8,7 @@ fence of code, and a heading or a line that ends in a colon belongs to what it a
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from ttc.records import Reply
@@ -78,6 +79,7 @@ def steps_of(reply: Reply, *, at_most: int = MOST_STEPS) -> list[str]:
     return [step.text for step in split(reply.text, at_most=at_most)]
 
 
+@lru_cache(maxsize=1 << 10)  # many samples of a question say the same
 def texts_of(text: str, count: int) -> tuple[str, ...] | None:
     """The reply as that many steps: as `split` has them, or its lines; None where neither fits. A count of 0 fits any."""
     steps = tuple(step.text for step in split(text))
