@@ -20,14 +20,20 @@ def ask(backend: Backend, bank: Bank, prompts: Sequence[Prompt], sampling: Sampl
     """
     # the prompt says it all: the key must not depend on what it is about
     about = Question(run, "training", "open", "")
+    return [samples[0] for samples in draw(backend, bank, [(about, prompt) for prompt in prompts], sampling, 1, run=run)]
 
-    async def replies() -> list[Sample]:
+
+def draw(
+    backend: Backend, bank: Bank, asked: Sequence[tuple[Question, Prompt]], sampling: Sampling, n: int, *, run: str
+) -> list[list[Sample]]:
+    """n replies to each question under its prompt, in order. Arguments and errors as of `ask`."""
+
+    async def drawn() -> list[list[Sample]]:
         async with Dispatcher(backend, bank, run=run) as source:
             with source.stopping_on_signals():
-                found = await asyncio.gather(*(source.samples(about, prompt, sampling, 1) for prompt in prompts))
-                return [samples[0] for samples in found]
+                return await asyncio.gather(*(source.samples(*one, sampling, n) for one in asked))
 
-    return asyncio.run(replies()) if prompts else []
+    return asyncio.run(drawn()) if asked else []
 
 
 def prompt(system: str, user: str, *, style: str) -> Prompt:

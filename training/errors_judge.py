@@ -5,7 +5,6 @@ It sees no image, so what it says is a label to be measured, not the truth: hold
     wrong replies -> prompts -> samples (bank first) -> one kind by majority, or none
 """
 
-import asyncio
 import json
 import re
 from collections import Counter
@@ -20,7 +19,6 @@ from training.errors import KINDS, MEANINGS, ErrorKind, WrongReply
 from ttc.answers.thinking import final_part
 from ttc.backends import AnyBackend
 from ttc.bank import Bank
-from ttc.dispatcher import Dispatcher
 from ttc.records import Prompt, Sample, Sampling
 
 _ASKED: tuple[ErrorKind, ...] = tuple(kind for kind in KINDS if kind not in ("refusal", "truncation"))
@@ -54,15 +52,11 @@ class ErrorJudge(BaseModel, frozen=True, extra="forbid"):
         Raises:
             BackendUnavailable: the model behind it cannot be asked; what was said stays in the bank.
         """
-        return [leading([named(sample) for sample in votes]) for votes in asyncio.run(self._ask(replies, bank))]
-
-    async def _ask(self, replies: Sequence[WrongReply], bank: Bank) -> list[list[Sample]]:
-        async with Dispatcher(self.backend, bank, run="errors") as source:
-            with source.stopping_on_signals():
-                # without media, which a judge that reads text must not depend on
-                bare = [replace(reply.question, media=(), fields={}, cluster="", source="") for reply in replies]
-                draws = [source.samples(q, prompt(r), self.sampling, self.votes) for q, r in zip(bare, replies, strict=True)]
-                return await asyncio.gather(*draws)
+        # without media, which a judge that reads text must not depend on
+        bare = [replace(reply.question, media=(), fields={}, cluster="", source="") for reply in replies]
+        asked = list(zip(bare, map(prompt, replies), strict=True))
+        drawn = asking.draw(self.backend, bank, asked, self.sampling, self.votes, run="errors")
+        return [leading([named(sample) for sample in votes]) for votes in drawn]
 
 
 def prompt(reply: WrongReply) -> Prompt:

@@ -3,12 +3,12 @@
 questions -> replies -> chains -> rollouts -> labels -> those with which a judge, if there is one, agrees
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
+from training.asking import draw
 from training.chains import LabelledChain
 from training.corpora import natural_chain
 from training.rollouts import StepJudge, agreed, labelled, roll_out_all
@@ -16,7 +16,6 @@ from ttc import prompts
 from ttc.answers import extract
 from ttc.backends import AnyBackend
 from ttc.bank import Bank
-from ttc.dispatcher import Dispatcher
 from ttc.judges.rules import Rules
 from ttc.records import Gold, Question, Sample, Sampling
 
@@ -44,7 +43,9 @@ class NaturalErrors(BaseModel, frozen=True, extra="forbid"):
             BackendUnavailable: the model cannot be asked; the same call goes on from the bank.
         """
         asked = [question for question in questions if golds[question.id].answers]
-        written, failed = self._written(asked, golds, asyncio.run(self._drawn(asked, bank)))
+        requests = [(question, prompts.render(question, style="cot")) for question in asked]
+        drawn = draw(self.backend, bank, requests, self.sampling, self.replies, run="natural")
+        written, failed = self._written(asked, golds, drawn)
         rolled = roll_out_all(written, golds, self.backend, bank, self.sampling, n=self.rollouts)
         found = [labelled(chain, rollouts) for chain, rollouts in zip(written, rolled, strict=True)]
         known = [chain for chain in found if any(label is not None for label in chain.labels)]
@@ -56,13 +57,6 @@ class NaturalErrors(BaseModel, frozen=True, extra="forbid"):
         failed["the judge names no step"] = sum(chain.labels.count(None) == len(chain.labels) for chain in judged)
         failed["the judge does not agree"] = len(known) - len(kept) - failed["the judge names no step"]
         return kept, failed
-
-    async def _drawn(self, questions: Sequence[Question], bank: Bank) -> list[list[Sample]]:
-        async with Dispatcher(self.backend, bank, run="natural") as source:
-            with source.stopping_on_signals():
-                rendered = [(question, prompts.render(question, style="cot")) for question in questions]
-                drawn = (source.samples(question, prompt, self.sampling, self.replies) for question, prompt in rendered)
-                return await asyncio.gather(*drawn)
 
     def _written(
         self, questions: Sequence[Question], golds: Mapping[str, Gold], drawn: Sequence[Sequence[Sample]]

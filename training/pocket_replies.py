@@ -1,18 +1,17 @@
 """A model's own replies to the pocket exam as training chains: drawn where the bank lacks them, labelled by the exam itself."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from training.asking import draw
 from training.chains import LabelledChain
 from training.corpora import pocket_chains, pocket_labels
 from training.pocket_planted import planted_chains
 from ttc import prompts
 from ttc.bank import Bank
 from ttc.benchmarks.pocket import Pocket
-from ttc.dispatcher import Dispatcher
-from ttc.records import Media, Question, Sample
+from ttc.records import Media, Question
 from verifiers.probes import blank
 
 if TYPE_CHECKING:
@@ -28,24 +27,14 @@ def load(data: "PocketReplies") -> tuple[list[LabelledChain], list[LabelledChain
     exam = Pocket(split="train", size=data.train_questions + data.dev_questions).load()
     last = {question.id for question in exam.questions[-data.dev_questions :]}
     asked = [question for question in exam.questions if question.fields["subject"] not in data.leave_out]
-    samples = asyncio.run(_draw(data, asked))
+    requests = [(question, prompts.render(question, style="cot")) for question in asked]
+    drawn = draw(data.backend, Bank(data.bank), requests, data.sampling, data.samples, run="train")
+    samples = dict(zip((question.id for question in asked), drawn, strict=True))
     chains = pocket_chains(asked, exam.golds, samples, model=data.backend.model)
     # one reply is often drawn many times, and teaches once; dev chains are weighed as they are drawn
     train = list({(chain.group, chain.steps): chain for chain in chains if chain.group not in last}.values())
     train += planted_chains([question for question in asked if question.id not in last], data.planted, data.seed)
     return train + blinded(train, data.blind), [chain for chain in chains if chain.group in last]
-
-
-async def _draw(data: "PocketReplies", questions: Sequence[Question]) -> dict[str, list[Sample]]:
-    """The samples of every question, by its id."""
-    async with Dispatcher(data.backend, Bank(data.bank), run="train") as dispatcher:
-
-        async def drawn(question: Question) -> list[Sample]:
-            return await dispatcher.samples(question, prompts.render(question, style="cot"), data.sampling, data.samples)
-
-        with dispatcher.stopping_on_signals():
-            found = await asyncio.gather(*map(drawn, questions))
-    return dict(zip((question.id for question in questions), found, strict=True))
 
 
 def blinded(chains: Sequence[LabelledChain], share: float) -> list[LabelledChain]:
