@@ -73,7 +73,7 @@ class Replays:
         credit, cost, first, second, vote = (np.stack(column) for column in zip(*parts, strict=True))
         if np.isnan(cost).any():
             raise UserError("allocation is a matter of tokens, and some replies here were not counted")
-        clusters = tuple(question.cluster or question.id for question in questions)
+        clusters = tuple(question.unit for question in questions)
         return cls(marks, credit, cost, first, second, vote, clusters)
 
     @property

@@ -94,7 +94,7 @@ def _compared(
 ) -> Comparison:
     """With the panels of the first run and of the other, of this strategy on the questions that both have."""
     first, second = (panel.credit_QC[:, panel.columns[strategy][ks[-1]]] for panel in panels)
-    difference = paired_difference(second, first, [q.cluster or q.id for q in shared], seed=seed)
+    difference = paired_difference(second, first, [q.unit for q in shared], seed=seed)
     exact = bool(np.isin([first, second], (0.0, 1.0)).all()) and not any(q.cluster for q in shared)
     p = mcnemar_p(second, first) if exact else difference.p_value
     test = "McNemar" if exact else "sign flips"

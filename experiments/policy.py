@@ -132,7 +132,7 @@ class _Choice:
         credit = [panel.credit_QC[:, chosen] for panel in panels]
         cost = [np.nan_to_num(panel.costs[axis][:, chosen]) for panel in panels]
         level = [np.array([labels.get(question.id, "") for question in questions]) for labels in levels]
-        fold_Q = np.array([hashlib.sha256((q.cluster or q.id).encode()).digest()[0] % 2 for q in questions])
+        fold_Q = np.array([hashlib.sha256(q.unit.encode()).digest()[0] % 2 for q in questions])
         names = tuple(f"{name}@{k}" for name, k, _ in places)
         divisible = np.array([name not in indivisible for name, _, _ in places], dtype=bool)
         return cls(names, divisible, (credit[0], credit[1]), (cost[0], cost[1]), (level[0], level[1]), fold_Q)

@@ -217,7 +217,7 @@ def _trade(
     field: str, value: str, questions: Sequence[Question], ours: Mapping[str, float], theirs: Mapping[str, float], seed: int
 ) -> Trade:
     first_Q, other_Q = (np.array([credits[q.id] for q in questions]) for credits in (ours, theirs))
-    difference = paired_difference(other_Q, first_Q, [q.cluster or q.id for q in questions], seed=seed)
+    difference = paired_difference(other_Q, first_Q, [q.unit for q in questions], seed=seed)
     exact = bool(np.isin([first_Q, other_Q], (0.0, 1.0)).all()) and not any(q.cluster for q in questions)
     p = mcnemar_p(other_Q, first_Q) if exact else difference.p_value
     rise_Q = other_Q - first_Q
@@ -301,7 +301,7 @@ def kind_shares(
             continue
         count_QE = np.array([[counts[q.id][kind] for kind in KINDS] for q in kept], dtype=float)
         total_Q = count_QE.sum(axis=1)
-        clusters = [q.cluster or q.id for q in kept]
+        clusters = [q.unit for q in kept]
         ratios = _ratios(count_QE, total_Q, clusters, seed, draws)
         shares = {kind: one for kind, one in zip(KINDS, ratios, strict=True) if one.mean > 0}
         found.append(KindShare(name, group, int(total_Q.sum()), shares))
@@ -338,7 +338,7 @@ def what_is_mended(name: str, run: OpenRun, kinds: Mapping[str, str], *, seed: i
     questions = [question for question in run.exam.questions if question.id in counts]
     vote_Q = np.array([_vote(run, question.id, n) for question in questions])
     reached_Q = np.array([float(any(one.credit == 1 for one in run.attempts[q.id][:n])) for q in questions])
-    clusters = [question.cluster or question.id for question in questions]
+    clusters = [question.unit for question in questions]
     found = []
     for kind in KINDS:
         weight_Q = np.array([counts[question.id][kind] for question in questions], dtype=float)

@@ -39,10 +39,10 @@ class Thresholds:
 
 def folds(questions: Sequence[Question]) -> dict[str, int]:
     """Question id -> 0 or 1, by turns over the clusters in the order of a hash; a cluster is in one fold."""
-    names = {question.cluster or question.id for question in questions}
+    names = {question.unit for question in questions}
     ranked = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
     turn = {name: rank % 2 for rank, name in enumerate(ranked)}
-    return {question.id: turn[question.cluster or question.id] for question in questions}
+    return {question.id: turn[question.unit] for question in questions}
 
 
 def check_folds(questions: Sequence[Question], strategies: Sequence[Any]) -> None:

@@ -172,7 +172,7 @@ def _run(
     predicted = course.trainer.predict(course.trainer.eval_dataset)  # pyright: ignore[reportArgumentType]
     z_NS, labels_NS = np.asarray(predicted.predictions), np.asarray(predicted.label_ids)
     known_NS = labels_NS != IGNORED
-    units = [chain.question.cluster or chain.question.id for chain in course.dev.chains]
+    units = [chain.question.unit for chain in course.dev.chains]
     found = Measured(
         way,
         config.optimisation.seed,

@@ -108,7 +108,7 @@ def figures(chains: Sequence[ScoredChain]) -> dict[str, Any]:
 def outcome_figures(verifier: Verifier, chains: Sequence[LabelledChain]) -> dict[str, Any]:
     """Of the dev chains: how well right replies are told from wrong ones, and how many have no score."""
     scored = [(chains[place], one.score) for place, one in _asked(verifier, chains).items()]
-    units = [chain.question.cluster or chain.question.id for chain, _ in scored]
+    units = [chain.question.unit for chain, _ in scored]
     known = [(is_right(chain), score, unit) for (chain, score), unit in zip(scored, units, strict=True) if score is not None]
     right, scores, units = (list(column) for column in zip(*known, strict=True)) if known else ([], [], [])
     both = len(set(right)) == 2

@@ -65,6 +65,11 @@ class Question:
         """The option letters, `A` first."""
         return LETTERS[: len(self.options)]
 
+    @property
+    def unit(self) -> str:
+        """What is resampled as a whole: its cluster, or itself where it stands alone."""
+        return self.cluster or self.id
+
     def values(self, field: str) -> tuple[str, ...]:
         """The values of a field, none or several; a question with several counts once under each."""
         value = self.fields.get(field, ())
