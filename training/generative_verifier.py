@@ -26,7 +26,7 @@ from ttc.backends.chat import Chat, Encoded
 from ttc.backends.transformers import Transformers
 from ttc.records import Question
 from verifiers.generative import Generative
-from verifiers.render import Rendered
+from verifiers.render import Key, Rendered
 from verifiers.step_model import batch_of
 
 IGNORED = -100
@@ -55,7 +55,7 @@ class Lessons:
     def __init__(self, verifier: Generative, chat: Chat, chains: Sequence[LabelledChain]) -> None:
         self._verifier, self._chat = verifier, chat
         # a question with its images hidden has the same id, and other things to say of the same steps
-        self._said = {(id(chain.question), chain.steps): rationale(chain) for chain in chains}
+        self._said = {(Key(chain.question), chain.steps): rationale(chain) for chain in chains}
         ends = chat.end_ids(None)
         self._end = min(ends - {chat.tokenizer.eos_token_id} or ends)
 
@@ -64,7 +64,7 @@ class Lessons:
         prompt = self._verifier.prompt(question, steps)
         images = tuple(media.load_images(part) for part in prompt.media_parts)
         asked = self._chat.encode(prompt, images)
-        said = self._chat.tokenizer.encode(self._said[id(question), tuple(steps)], add_special_tokens=False)
+        said = self._chat.tokenizer.encode(self._said[Key(question), tuple(steps)], add_special_tokens=False)
         return Lesson(replace(asked, ids=(*asked.ids, *said, self._end)), len(asked.ids))
 
 

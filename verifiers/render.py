@@ -138,7 +138,7 @@ class Renderer:
             rendering.marker in text for text in (*(step.strip() for step in steps), *_words(question))
         ):
             raise Rejected(f"the text holds {rendering.marker}, which is the marker of verifier {self._name}")
-        asked = self._ask(_Key(question))
+        asked = self._ask(Key(question))
         ids, slots = self._tokens(asked, steps, rendering.word)
         shared = len(asked.plain) - asked.behind
         if ids[:shared] != asked.plain[:shared]:
@@ -153,7 +153,7 @@ class Renderer:
 
     def images(self, question: Question) -> Images:
         """The question's pictures and frames as the renderer shows them, for engines that encode them themselves."""
-        return self._ask(_Key(question)).images
+        return self._ask(Key(question)).images
 
     def _tokens(self, asked: _Asked, steps: Sequence[str], word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ids before images are expanded, and where outputs are read."""
@@ -202,7 +202,7 @@ class Renderer:
             raise Rejected(f"{len(steps)} steps have {len(pieces)} slots in the chat template of model {self._name}")
         return pieces
 
-    def _asked(self, key: "_Key") -> _Asked:
+    def _asked(self, key: "Key") -> _Asked:
         question, rendering = key.question, self.rendering
         prompt = prompts.render(question, style=rendering.style, config=rendering.prompt)
         if prompt.problem:
@@ -225,7 +225,7 @@ class Renderer:
         return ids[slots[0] + (self.rendering.form == "verdicts")]
 
 
-class _Key:
+class Key:
     """A question as a key: by its identity, since its fields need not be hashable."""
 
     def __init__(self, question: Question) -> None:
@@ -235,7 +235,7 @@ class _Key:
         return id(self.question)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.question is self.question
+        return isinstance(other, Key) and other.question is self.question
 
 
 def described(folder: Path) -> tuple[Rendering, dict[str, Any]] | None:
