@@ -21,12 +21,9 @@ from ttc.settings import checked, read_yaml
 from ttc.statistics import Interval
 from verifiers import AnyVerifier, frozen
 from verifiers.card import ALL, BaselineRow, StepRow, baseline_rows, mean_of_sources, step_row
-from verifiers.frozen import Frozen, question_hash
+from verifiers.frozen import CUT, Frozen, question_hash, step_cut
 from verifiers.metrics import ScoredChain, share
 from verifiers.probes import rewritten
-
-CUT = 0.5
-"""From which on a step counts as right where nothing is frozen."""
 
 
 class Verifiers(BaseModel, frozen=True):
@@ -166,7 +163,7 @@ def _rows(
     name: str, chains: Sequence[LabelledChain], scores: Sequence[StepScores], chosen: Frozen | None, where: str
 ) -> Iterator[Row]:
     """Of all chains, and of each source where there are several."""
-    cut = CUT if chosen is None or chosen.step_threshold is None else chosen.step_threshold
+    cut = step_cut(chosen)
     failed = [_why(chain, one) for chain, one in zip(chains, scores, strict=True)]
     judged = [
         (chain, None if why else _judged(chain, chosen.step_scores(one.steps) if chosen else one.steps))

@@ -38,12 +38,9 @@ from verifiers.card import (
     step_row,
 )
 from verifiers.findings import Finding
-from verifiers.frozen import Frozen
+from verifiers.frozen import CUT, Frozen, step_cut
 from verifiers.gains import Credits, Gain, budgets, credits_of, gains
 from verifiers.metrics import ScoredChain, Steps, last_step_lowest
-
-CUT = 0.5
-"""From which on a step counts as right where nothing is frozen."""
 
 PROBED = 256
 """Replies that each probe changes."""
@@ -189,7 +186,7 @@ def _frozen(evidence: Evidence, options: Options) -> tuple[Frozen | None, str]:
 
 def _card(evidence: Evidence, gathering: Gathering, chosen: tuple[Frozen | None, str], options: Options) -> Card:
     frozen, where = chosen
-    cut = frozen.step_threshold if frozen and frozen.step_threshold is not None else CUT
+    cut = step_cut(frozen)
     chains, pools = evidence.under(frozen), evidence.pools(frozen)
     own = chains[: len(evidence.chains)]
     credits = credits_of(pools, evidence.name, budgets(pools))

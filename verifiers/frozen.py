@@ -22,6 +22,9 @@ from verifiers.aggregate import Aggregation, aggregate
 from verifiers.calibrate import Calibrator
 from verifiers.gains import METHODS, Method
 
+CUT = 0.5
+"""From which on a step counts as right where nothing is frozen."""
+
 
 class Dev(BaseModel, frozen=True, extra="forbid"):
     """The dev split that everything was chosen on."""
@@ -119,6 +122,11 @@ class Frozen(Sealed, frozen=True, extra="forbid"):
                 f"frozen file {where}: made for {self.verifier}, and this verifier is {verifier}; freeze it again on dev"
             )
         self.dev.refuse(questions, f"frozen file {where}")
+
+
+def step_cut(chosen: Frozen | None) -> float:
+    """From which on a step counts as right: as frozen, else `CUT`."""
+    return CUT if chosen is None or chosen.step_threshold is None else chosen.step_threshold
 
 
 def read(path: Path) -> Frozen:

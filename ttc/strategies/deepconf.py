@@ -99,8 +99,8 @@ class DeepConf(Verified, frozen=True, extra="forbid"):
         low_N = np.array([one[-1].score if one else -np.inf for one in falls])
         threshold_M = np.sort(low_N[orders_MN[:, :warm]], axis=1)[:, -self.kept(warm)]
         warm_MN = estimators.first_of_orders(orders_MN, warm)
-        late_MN = estimators.first_of_orders(orders_MN, k) & ~warm_MN
-        kept_MN = (warm_MN | late_MN) & (low_N >= threshold_M[:, None])
+        drawn_MN = estimators.first_of_orders(orders_MN, k)
+        late_MN, kept_MN = drawn_MN & ~warm_MN, drawn_MN & (low_N >= threshold_M[:, None])
         credit, coverage = self._voted(pool, kept_MN, np.full(len(orders_MN), 1 / len(orders_MN)))
         tokens_N = np.array(pool.completion_tokens, dtype=float)
         spent_MN = _spent([[fall.tokens for fall in one] for one in falls], tokens_N, falls, threshold_M)
